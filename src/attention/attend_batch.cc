@@ -33,7 +33,7 @@ void AttendBatch::shrink(size_t size) {
 void AttendBatch::run() {
   if (calls_.empty()) return;
   const HostStopwatch watch(*calls_.front().call.queue);
-  // From here on the copies do not move any more.
+  // All copies have their final addresses now, so that tasks can point to them.
   for (size_t i = 0; i < tasks_.size(); ++i) {
     tasks_[i].segments =
         std::span(segments_).subspan(first_segments_[i], tasks_[i].segments.size());

@@ -1,6 +1,6 @@
 #pragma once
-// AttendBatch collects the attention calls of several sequences in one layer, and runs them as one
-// parallel call.
+// AttendBatch collects the attention calls of several sequences in one layer, and then computes all
+// of them in one parallel call.
 
 #include <span>
 #include <vector>
@@ -21,8 +21,8 @@ class AttendBatch {
   size_t size() const { return calls_.size(); }
   /// Removes all calls except the first `size`.
   void shrink(size_t size);
-  /// Runs all calls and clears the batch. Adds to each sequence's record a share of the time, in
-  /// proportion to its number of (row, query head, key) triples.
+  /// Computes all calls and clears the batch. The time of the parallel call is divided among the
+  /// records of the sequences, in proportion to their numbers of (row, query head, key) triples.
   void run();
 
  private:

@@ -14,9 +14,10 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kLongPrompt = int64_t{1} << 40;  // in resume_rule()
+constexpr int64_t kLongPrompt = int64_t{1} << 40;  // longer than any prompt, for resume_rule()
 
-/// Whether rows see the same keys as in dense attention until shortly before the end of the prompt.
+/// Returns whether rows see the same keys as in dense attention until shortly before the end of the
+/// prompt.
 bool is_dense_until_the_end(const MethodPlan& whole, const ListPlan& plan) {
   const See& see = plan.see;
   const bool as_dense = whole.place == KeyPlace::kAbsolute && see.window == kNoBound &&
@@ -44,7 +45,8 @@ AttentionDriver::AttentionDriver(std::unique_ptr<Method> method, const ModelShap
 void AttentionDriver::ask_plans(int layer, int64_t tokens) {
   std::vector<ListPlan>& plans = nth(plans_, layer);
   plans.clear();
-  // The model's own window bounds the work of such a layer, so nothing is selected there.
+  // If the model itself has a window in the layer, this window already limits the work. No rows are
+  // selected there.
   const bool chosen = whole().when == When::kPromptEnd || whole().when == When::kStride;
   const bool all = whole().when == When::kNever || (shape_.own_window(layer) > 0 && chosen);
   for (int head = 0; head < shape_.lists(layer); ++head) {
@@ -59,7 +61,7 @@ const ListPlan& AttentionDriver::plan(int layer, int list) const {
   return plans[static_cast<size_t>(list) * plans.size() / lists];
 }
 
-/// Whether the lists of the layer are evicted when a prompt ends, or by strides.
+/// Returns whether rows of the layer are evicted at the end of a prompt or by strides.
 bool AttentionDriver::evicts(int layer) const {
   const bool chosen = whole().when == When::kPromptEnd || whole().when == When::kStride;
   return chosen && !plan(layer, 0).keep.all;
@@ -140,7 +142,7 @@ void AttentionDriver::begin_attend(LayerStep& step) {
   method_->attend(step);
   step.all = nullptr;
   all_.reset();
-  if (!step.pass.discard) {  // dense attention reads every token once
+  if (!step.pass.discard) {  // dense attention would process every token only once
     step.record->dense_pairs +=
         step.shape->heads *
         causal_pairs(step.begin, step.rows, step.own_window(), step.shape->chunked);
@@ -160,7 +162,8 @@ void AttentionDriver::end_attend(LayerStep& step) {
   drop_rows(step, due && !gathered);
 }
 
-/// Whether the method observes the step's rows, for a later eviction or for its own state.
+/// Returns whether the method must observe the step's attention, for a later eviction or for its
+/// own state.
 bool AttentionDriver::observes(const LayerStep& step) const {
   if (whole().begins_together) return true;
   if (when() == When::kOwn) return whole().observation_window > 0;
@@ -168,8 +171,8 @@ bool AttentionDriver::observes(const LayerStep& step) const {
   return (whole().observation_window > 0 || !whole().columns.empty()) && evictor_.will_evict();
 }
 
-/// Removes rows from the layer's lists after the pass, before the layer attends the next one.
-/// `evict`: an eviction by strides is due.
+/// Removes rows from the layer's lists after the attention of a pass. `evict` is true if an
+/// eviction by strides is due.
 void AttentionDriver::drop_rows(LayerStep& step, bool evict) {
   KvStore& store = *step.store;
   const int layer = step.layer;
@@ -178,7 +181,8 @@ void AttentionDriver::drop_rows(LayerStep& step, bool evict) {
   }
   const ListPlan& how = plan(layer, 0);
   if (evict) evictor_.evict(queue_, store, how, step.pass, layer, tokens_, true);
-  if (!step.pass.discard) drop_middles(store, layer);  // else rows may be truncated
+  // Lists with discarded rows will be truncated.
+  if (!step.pass.discard) drop_middles(store, layer);
   if (when() == When::kOwn && whole().own_rule) evictor_.evict_freely(step, how, tokens_);
 }
 
@@ -193,8 +197,8 @@ void AttentionDriver::finish(std::span<KvStore> streams, const Pass& pass) {
   }
 }
 
-/// Evicts rows between the sinks and the recent rows by whole pages, so that pages move instead of
-/// rows. Up to page_rows - 1 invisible rows remain between the two for a while.
+/// Evicts rows between the sinks and the recent rows, but only whole pages, so that pages move
+/// instead of rows. Up to page_rows - 1 rows that no query row sees therefore remain in the list.
 void AttentionDriver::drop_middles(KvStore& store, int layer) const {
   if (whole().when != When::kEveryPass) return;
   const int64_t page = store.layout().page_rows;
@@ -226,7 +230,8 @@ PromptChoice AttentionDriver::prompt_choice() const {
 }
 
 int AttentionDriver::preferred_chunk() const {
-  // The scoring of the last rows of a pass costs the same for a pass of any length.
+  // Each pass scores its last rows, at a cost that does not depend on the length of the pass. Long
+  // passes are therefore cheaper per token.
   constexpr int kRowsThatChooseTogether = 4096;
   return largest_tile() > 0 ? kRowsThatChooseTogether : 0;
 }
@@ -239,7 +244,7 @@ int AttentionDriver::largest_tile() const {
   return tile;
 }
 
-// State outside the stores, and the checks that compare the two.
+// The following functions save and check the state that is outside the KV stores.
 
 void AttentionDriver::save(ByteWriter& out) const {
   Archive archive(out);
@@ -274,7 +279,7 @@ void AttentionDriver::check_layer(const KvStore& store, int layer, int64_t token
   const Keep& keep = plan(layer, 0).keep;
   const int lists = store.lists(layer);
   const bool checks_itself = whole().when == When::kOwn || keep.in_memory < kNoBound;
-  if (checks_itself) return;  // the check that Method::archive() returned
+  if (checks_itself) return;  // the method's own check (Method::archive()) covers it
   if (evicts(layer) && whole().own_rule && (keep.budget == kNoBound || evictor_.changed)) {
     return expect_in_memory(store, layer, 0, tokens);  // each list has its own length
   }
@@ -311,7 +316,8 @@ ResumeRule AttentionDriver::resume_rule(int chunk) const {
     rule.group = ResumeGroup::kQuestion;
     return rule;
   }
-  // A method that neither evicts nor rewinds changes its angles with the length of the context.
+  // A method that neither evicts nor rewinds has RoPE angles that depend on the length of the
+  // context.
   const bool like_dense = forgets() || whole().rewinds;
   const int64_t dense = like_dense ? dense_prefix({0, kLongPrompt, 0, chunk}) : 0;
   if (dense > 0 && rule.same_bits) {

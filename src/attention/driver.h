@@ -1,9 +1,12 @@
 #pragma once
-// AttentionDriver runs an attention method. It derives the execution from the method's plan: the
-// passes of a prompt, the evictions, memory forecasts, whether passes can be undone, and the
-// contents of session files. The engine calls it to divide a prompt into passes, in each layer for
-// attention, and after each pass. The terms list, pass and step are defined in attention/plan.h and
-// attention/step.h.
+// AttentionDriver runs an attention method. From the rules of the method (attention/plan.h) it
+// derives the passes of a prompt, the evictions, the memory forecasts, whether passes can be
+// undone, and the contents of session files. The engine calls prepare() before a prompt, attend()
+// in each layer of a pass, and finish() after each pass.
+//
+// A pass is one forward pass over some tokens of a prompt, or over one generated token. A step is
+// the work of one layer in one pass (LayerStep). A list holds the stored rows (keys and values) of
+// one KV head in one layer. The context is the sequence of all tokens so far.
 
 #include <algorithm>
 #include <memory>
@@ -17,20 +20,22 @@
 
 namespace longhaul {
 
-/// The time at which a method decides which rows of a prompt it keeps. A prompt often consists of a
-/// long text and a question at its end. If the end influences the decision, the text cannot be
-/// processed before the question is known.
+/// Describes when a method selects the rows of a prompt that it keeps, and which rows influence the
+/// selection. A prompt often consists of a long text and a question at its end. If the question
+/// influences the selection, the text cannot be processed before the question is known.
 enum class PromptChoice : uint8_t {
-  /// During prefill, by the rows processed so far; methods that keep all rows also have this value.
+  /// During prefill, from the rows that have been processed so far. Methods that keep all rows also
+  /// have this value.
   kWhileReading,
-  kByInstruction,  ///< by the instruction at the end of the prompt, which must be given
-  kByLastRow,      ///< during prefill, and once more by the last row of the prompt
-  /// After prefill, by the attention of the last rows or of all rows; until then prefill is dense.
+  /// From the instruction (question) at the end of the prompt, which must be given.
+  kByInstruction,
+  kByLastRow,  ///< during prefill, and once more from the last row of the prompt
+  /// After prefill, from the attention of the last rows or of all rows. Prefill itself is dense.
   kAtEnd,
-  kOnceRead,  ///< after prefill, but the last rows have no more influence than the other rows
+  kOnceRead,  ///< after prefill; the last rows have no more influence than all other rows
 };
 
-/// Returns whether a text can be processed before the question is known.
+/// Returns whether a text can be processed before the question about it is known.
 inline bool serves_any_question(PromptChoice choice) {
   return choice == PromptChoice::kWhileReading || choice == PromptChoice::kOnceRead;
 }
@@ -46,20 +51,20 @@ class AttentionDriver {
   /// Returns the passes of a prompt. Call it before the prompt is processed. Throws UserError if
   /// the method rejects the prompt; the message names the option that causes the rejection.
   std::vector<Pass> prepare(const PromptFacts& prompt);
-  /// Prepares a layer. Call it in each layer before attend() of the passes that are computed
-  /// together. `all` is a step that contains the rows of all these passes in order
-  /// (LayerStep::all).
+  /// Prepares a layer for a group of passes that are computed together. Call it in each layer
+  /// before attend() of the first of these passes. `all` contains the rows of all these passes in
+  /// order (LayerStep::all). Without MethodPlan::begins_together the function does nothing.
   void begin_layer(LayerStep& all);
-  /// Returns whether begin_layer() does anything.
+  /// Returns whether begin_layer() has an effect.
   bool begins_together() const { return whole().begins_together; }
   /// Computes the attention of a step and writes it to step.out. Appends the step's keys and values
   /// to the store, unless begin_layer() has done it. Removes the rows that are evicted during
   /// prefill.
   ///
-  /// The three parts of attend() can also be called one by one, for several sequences in turn.
-  /// begin_append() then adds the keys to step.appends, begin_attend() adds the attention to
-  /// step.batch, and end_attend() adds an eviction to step.evictions. The caller runs each of the
-  /// batches before it calls the next part.
+  /// For a batch of several sequences, the three parts of attend() are called one by one.
+  /// begin_append() of all sequences adds their keys to step.appends. Then begin_attend() of all
+  /// sequences adds their attention to step.batch, and end_attend() adds their evictions to
+  /// step.evictions. The caller runs each of these batches before it calls the next part.
   void attend(LayerStep& step) {
     begin_append(step);
     begin_attend(step);
@@ -68,20 +73,21 @@ class AttentionDriver {
   void begin_append(LayerStep& step);
   void begin_attend(LayerStep& step);
   void end_attend(LayerStep& step);
-  /// Evicts rows at the end of a prompt, if the plan requires it. Call it after each pass and each
-  /// generated token, when all layers have been computed.
+  /// Evicts rows if `pass` ends a prompt (or is a generated token) and the plan requires an
+  /// eviction there (When::kPromptEnd). Call it after each pass and each generated token, when all
+  /// layers have been computed.
   void finish(std::span<KvStore> streams, const Pass& pass);
 
-  /// Returns the number of KV stores (streams) that the method uses during prefill. Stream 0
+  /// Returns the number of streams: the KV stores that the method uses during prefill. Stream 0
   /// belongs to the sequence: decode reads it, and session files contain it. The other streams are
   /// copies of stream 0 at the beginning of each prompt. They are removed when the prompt ends or
   /// is cancelled.
   int streams() const { return whole().streams; }
   /// Returns how many tokens at the start of a prompt in an empty context are processed exactly as
-  /// by dense attention. The method keeps the rows of all these tokens and does not use their
-  /// attention for evictions. The result is at most prompt.tokens - 1.
+  /// by dense attention. Until the end of the prompt, the method keeps the rows of all these
+  /// tokens, and their attention does not influence evictions. The result is below prompt.tokens.
   int64_t dense_prefix(const PromptFacts& prompt) const;
-  /// Returns when the method decides which rows of a prompt it keeps.
+  /// Returns when the method selects the rows of a prompt that it keeps.
   PromptChoice prompt_choice() const;
   /// Returns the positions at which another prompt can continue from the state of an earlier
   /// prefill. `chunk` is the largest number of rows of a pass.
@@ -93,36 +99,39 @@ class AttentionDriver {
   /// most_rows_together() returns the largest number of rows of passes that are computed together.
   int64_t most_rows_of_pass(const PromptFacts& prompt) const;
   int64_t most_rows_together(const PromptFacts& prompt) const;
-  /// Returns whether the method evicts rows.
+  /// Returns whether the method evicts rows in some layer of this model.
   bool forgets() const { return when() != When::kNever; }
 
   /// Returns the peak memory in bytes of all streams and of the method's index, while prompts
   /// extend the context to `tokens` tokens in passes of at most `chunk` rows.
   size_t most_kv_bytes(const KvLayout& layout, int64_t tokens, int chunk) const;
-  /// Returns the bytes of the method's index, which holds keys of the context in addition to the
-  /// stores. Reported sizes of KV memory include it.
+  /// Returns the current size in bytes of the method's index, which holds copies or summaries of
+  /// the context's keys outside the stores. Reported sizes of KV memory include the index.
   size_t index_bytes() const;
   /// Returns the peak memory in bytes that the method needs during prefill in addition to the
   /// stores and the index. The arguments are those of most_kv_bytes().
   size_t working_bytes(int64_t tokens, int chunk) const;
-  /// Returns whether generated tokens stay in the lists until the next prompt, in addition to the
-  /// rows that most_kv_bytes() counts. If false, most_kv_bytes() is also valid for a context that
-  /// ends with generated tokens.
+  /// Returns whether the rows of generated tokens stay in the lists until the next prompt, in
+  /// addition to the rows that most_kv_bytes() counts. If false, most_kv_bytes() is also an upper
+  /// bound for a context that ends with generated tokens.
   bool keeps_replies() const;
 
-  /// Returns whether the store can be truncated to its first n rows and then continued with other
-  /// tokens. This requires that nothing was evicted, and that no selection depended on later
-  /// tokens. The engine also calls it between two layers, to undo a pass that is cancelled there.
+  /// Returns whether every list can be truncated to its first n rows, for any n, so that the
+  /// context then continues with other tokens. This requires that no rows were evicted, and that no
+  /// selection of keys depended on tokens after the n-th. The engine also calls it between two
+  /// layers, to undo a pass that is cancelled there.
   bool can_rewind() const { return whole().rewinds && !evictor_.changed; }
-  /// Returns the largest distance between a row and a key that it sees, while the context grows to
-  /// `tokens` tokens in passes of at most `chunk` rows. The distance is measured in the positions
-  /// that RoPE uses. Answers are wrong if it exceeds the trained length of the model.
+  /// Returns the largest distance between a query row and a key that this row sees, while the
+  /// context grows to `tokens` tokens in passes of at most `chunk` rows. The distance is the
+  /// difference of their RoPE positions. If the distance exceeds the model's trained context
+  /// length, answers become wrong.
   int64_t reach(int64_t tokens, int chunk) const;
 
   /// save() writes the state that is outside the stores to a session file, and restore() reads it.
   /// A session file may be malicious. check_restored() compares the restored state with the store
   /// of the same file. `tokens` is the length of the context. restore() and check_restored() throw
-  /// UserError. The message of check_restored() does not include the name of the file.
+  /// UserError if the state is invalid. The caller must add the name of the file to the message of
+  /// check_restored().
   void save(ByteWriter& out) const;
   void restore(ByteReader& in);
   void check_restored(const KvStore& store, int64_t tokens) const;
@@ -145,8 +154,8 @@ class AttentionDriver {
   bool observes(const LayerStep& step) const;
   void drop_rows(LayerStep& step, bool evict);
   void drop_middles(KvStore& store, int layer) const;
-  /// Largest number of rows of a list in memory: while another layer is computed (`between`), and
-  /// while its own layer is computed (`within`).
+  /// Largest number of rows of a list in memory. `between` applies while another layer is being
+  /// computed, and `within` while the list's own layer is being computed.
   struct MostRows {
     int64_t between, within;
   };
@@ -157,13 +166,13 @@ class AttentionDriver {
   ModelShape shape_;
   std::unique_ptr<Method> method_;
   Evictor evictor_;
-  Method::StoreCheck check_;                  ///< check returned by the last restore()
+  Method::StoreCheck check_;  ///< the check that Method::archive() returned in the last restore()
   std::vector<std::vector<ListPlan>> plans_;  ///< [layer][KV head]
   int evicting_layer_ = -1;                   ///< first layer in which some list evicts; -1: none
   int64_t tokens_ = 0;                        ///< length of the context
   int64_t prompt_end_ = 0;                    ///< position after the last prompt
   Queue queue_;
-  /// The combined step (LayerStep::all), until attend() of the first pass.
+  /// The combined step (LayerStep::all) from begin_layer() until attend() of the first pass.
   std::optional<LayerStep> all_;
 };
 

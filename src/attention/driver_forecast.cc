@@ -1,4 +1,5 @@
-// Forecasts from plans: memory, and the largest distance that rows see.
+// AttentionDriver's forecasts of memory and of the largest distance between rows and keys. Both are
+// computed from the rules of the method (attention/plan.h).
 
 #include <algorithm>
 
@@ -18,12 +19,13 @@ AttentionDriver::MostRows AttentionDriver::most_rows(const ListPlan& plan, const
     most = between + chunk;
   }
   if (when == When::kStride) {
-    // A later prompt begins with up to budget + stride rows and may have less than a whole stride.
+    // A later prompt begins with up to budget + stride rows in a list, and may be shorter than a
+    // stride.
     most = keep.budget + (whole().whole_strides ? 3 : 1) * whole().stride;
   }
   if (when == When::kOwn) {
-    // Rows of a discarding pass are added to those of the text, and each stream has a last page of
-    // its own, even in a short context.
+    // A list may also hold the rows of a discarding pass, and each stream has a last page of its
+    // own. This matters only in a short context.
     tokens += 2 * layout.page_rows;
     most = keep.in_memory;
     if (chunk >= keep.rest_chunk) between = keep.at_rest;
@@ -45,7 +47,7 @@ int64_t AttentionDriver::most_rows_of_pass(const PromptFacts& prompt) const {
 }
 
 int64_t AttentionDriver::most_rows_together(const PromptFacts& prompt) const {
-  // Discarding passes read the instruction once more for every chunk of the text.
+  // Discarding passes process the instruction again with every chunk of the text.
   return whole().reads_instruction ? int64_t{prompt.chunk}
                                    : std::min<int64_t>(prompt.chunk, prompt.tokens);
 }
@@ -76,7 +78,7 @@ size_t AttentionDriver::working_bytes(int64_t tokens, int chunk) const {
       method_->extra_memory(KvLayout{shape_.kv_heads, shape_.head_dim}, tokens, chunk).working;
   if (when() == When::kPromptEnd && evicting().budget < kNoBound) {
     const int lists = by_query_head() ? shape_.heads : std::ranges::max(shape_.kv_heads);
-    constexpr int kArrays = 3;  // for one layer: received attention, scores, and ranks
+    constexpr int kArrays = 3;  // per layer: received attention, scores, and sort keys
     bytes += static_cast<size_t>(kArrays * lists * tokens) * sizeof(float);
     const int64_t window_rows =
         whole().observes_last_rows() ? std::min(tokens, whole().observation_window) : 0;
@@ -100,7 +102,8 @@ int64_t AttentionDriver::reach(int64_t tokens, int chunk) const {
       if (whole().place == KeyPlace::kCache && when == When::kEveryPass) {
         reach = keep.sink + keep.recent + chunk;
       } else if (whole().place == KeyPlace::kCache && when == When::kStride) {
-        // A list of up to budget + stride rows is evicted when one more stride has been read.
+        // A list may begin with budget + stride rows. The next eviction follows when one more
+        // stride has been processed.
         reach = keep.budget + 2 * whole().stride;
       }
       farthest = std::max(farthest, std::min(tokens, reach));

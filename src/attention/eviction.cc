@@ -12,7 +12,7 @@ namespace longhaul {
 Evictor::Evictor(Method& method, const ModelShape& shape)
     : method_(method), shape_(shape), observed_(static_cast<size_t>(shape.layers)) {}
 
-/// Lists are evicted down to `target_` rows after every stride.
+/// With MethodPlan::whole_strides, evictions leave `target_` rows in a list.
 void Evictor::begin_prompt(const PromptFacts& prompt, const Keep& keep) {
   for (ObservedRows& layer : observed_) layer = {};
   const MethodPlan& whole = method_.whole;
@@ -33,7 +33,8 @@ bool Evictor::due(When when, const Pass& pass, const Keep& keep) const {
   if (when == When::kPromptEnd) return pass.last;
   const bool ends = ends_stride(pass, lead_, whole.stride);
   if (!whole.whole_strides) return ends || pass.last;
-  // Prompts shorter than a stride do not complete one, and their rows must not accumulate.
+  // A prompt that is shorter than a stride does not complete a stride. Without the second
+  // condition, the rows of many such prompts would accumulate.
   return held_ > target_ && (ends || (pass.last && held_ > keep.budget + whole.stride));
 }
 
@@ -105,21 +106,22 @@ void Evictor::evict_freely(LayerStep& step, const ListPlan& plan, int64_t tokens
   }
 }
 
-/// Sets the numbers of rows to keep. Returns whether the lists have more.
+/// Sets due.kept and due.recent. Returns whether the lists have more rows than are kept.
 bool Evictor::set_sizes(Eviction& due) const {
   const Keep& keep = due.plan.keep;
   due.kept = due.method.whole_strides ? target_ : keep.budget;
   due.recent = keep.recent;
   if (due.method.when == When::kPromptEnd && due.method.observes_last_rows()) {
     due.recent =
-        std::min(due.recent, nth(observed_, due.layer).count());  // a shorter prompt has fewer rows
+        // The prompt may be shorter than the window.
+        std::min(due.recent, nth(observed_, due.layer).count());
   }
   int64_t held = 0;
   for (int list = 0; list < due.lists; ++list) held += due.rows(list);
   return held > due.kept * due.lists;
 }
 
-/// Provides the memory of the scores and the evidence from the observation window.
+/// Allocates due.scores, and computes due.received from the observation window.
 void Evictor::prepare(Eviction& due) {
   const bool has_window = due.method.observes_last_rows();
   int64_t rows = 0;
@@ -147,7 +149,7 @@ void Evictor::prepare(Eviction& due) {
   due.scores = score_views_;
 }
 
-/// The attention that the rows of all lists received from the observation window.
+/// Computes the attention that the rows of all lists received from the observation window.
 void Evictor::find_received(const Eviction& due) {
   AttendCall call = shape_.call(due.queue, due.layer);
   call.compute = compute_;

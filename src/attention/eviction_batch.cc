@@ -11,7 +11,8 @@ namespace {
 
 int64_t queries_of_row(const AttendCall& call) { return int64_t{call.heads} * call.head_dim; }
 
-/// Number of the call's row if row 0 is that of `first`; below 0: it lies in other arrays.
+/// Returns the index of the call's row in arrays of queries and lse that begin with the row of
+/// `first`. Returns -1 if the two calls do not use the same arrays.
 int64_t row_after(const AttendCall& first, const AttendCall& call) {
   const int64_t queries = call.queries.front().address() - first.queries.front().address();
   const int64_t lse = call.lse_in.address() - first.lse_in.address(), width = queries_of_row(call);
@@ -60,7 +61,8 @@ void EvictionBatch::run(Queue& queue) {
   shrink(0);
 }
 
-/// The attention that the rows of all lists received from the last row of their sequence.
+/// Computes the attention that the rows of all lists received from the last query row of their
+/// sequence.
 void EvictionBatch::find_received(Queue& queue) {
   segments_.assign(lists(), {});
   int64_t rows = 0;
@@ -98,14 +100,15 @@ void EvictionBatch::find_received(Queue& queue) {
   column_sums(call, tasks_, targets_);
 }
 
-/// Sums over the lists of a layer, and the scores of every choice.
+/// Sets scores_: the received attention of each list, or its sum over the lists of a layer
+/// (DueLists::by_layer).
 void EvictionBatch::add_up(Queue& queue) {
   int64_t rows = 0;
   for (const Entry& entry : entries_) {
     if (entry.due.by_layer) rows += nth(received_views_, entry.first_list).size();
   }
   const View<float> sums = sums_.resize(queue, rows);
-  std::vector<View<const float>>& lists = scores_;  // at first the lists of whole layers
+  std::vector<View<const float>>& lists = scores_;  // at first: the lists whose attention is summed
   lists.clear();
   sum_views_.clear();
   int64_t at = 0, first = 0;
@@ -136,7 +139,7 @@ void EvictionBatch::add_up(Queue& queue) {
   }
 }
 
-/// Adjacent entries with one rule select together.
+/// Selects the rows to keep. Adjacent entries with equal RowsToKeep use one operation.
 void EvictionBatch::select(Queue& queue) {
   if (selections_.size() < scores_.size()) selections_.resize(scores_.size());
   kept_.resize(scores_.size());

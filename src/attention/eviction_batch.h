@@ -1,7 +1,7 @@
 #pragma once
-// EvictionBatch collects evictions after generated tokens of several sequences in one layer. A
-// device then scores, selects and moves the rows of all of them with a few launches. A list holds
-// the stored rows of one KV head in one layer.
+// EvictionBatch collects the evictions that follow a generated token in one layer, for several
+// sequences. A device then scores, selects and moves the rows of all these sequences with a few
+// kernel launches. A list holds the stored rows of one KV head in one layer.
 
 #include <span>
 #include <vector>
@@ -12,35 +12,36 @@
 
 namespace longhaul {
 
-/// The lists of one sequence in a layer. They keep the rows that received most attention from the
-/// sequence's last row.
+/// The eviction of one sequence: the lists of one layer, which keep the rows that received most
+/// attention from the sequence's last query row.
 struct DueLists {
   KvStore* store = nullptr;
   int layer = 0;
-  /// The attention call of the sequence's last row. Its queries and lse (logs of the softmax
-  /// denominators) are rows of the batch's arrays.
+  /// The attention call of the sequence's last query row. Its queries and its lse (logs of the
+  /// softmax denominators) are one row of arrays that all sequences of the batch share.
   AttendCall call;
   RowsToKeep keep;
-  /// Whether all lists keep the same rows: those with the highest sums over the lists.
+  /// Whether all lists keep the same rows. The attention that a row received is then summed over
+  /// the lists.
   bool by_layer = false;
 };
 
 class EvictionBatch {
  public:
   /// Adds an eviction. Returns false, without changes, if the eviction cannot run together with the
-  /// others, or if the store's pages cannot keep the rows in place. The caller must then run the
-  /// eviction itself.
+  /// others, or if rows cannot move within the store's pages (KvStore::can_keep_in_place()). The
+  /// caller must then run the eviction itself.
   bool add(const DueLists& due);
   size_t size() const { return entries_.size(); }
   /// Removes all evictions except the first `size`.
   void shrink(size_t size) { entries_.resize(size); }
-  /// Evicts rows from all lists and clears the batch.
+  /// Runs all evictions and clears the batch.
   void run(Queue& queue);
 
  private:
   struct Entry {
     DueLists due;
-    int row = 0;  ///< index of the sequence's row in the arrays of the batch
+    int row = 0;  ///< row of the sequence in the arrays of queries and lse that all sequences share
     size_t first_list = 0, lists = 0;
     size_t first_choice = 0, choices = 0;
   };
@@ -57,7 +58,8 @@ class EvictionBatch {
   std::vector<Entry> entries_;
   Array<float> received_, sums_;
   std::vector<View<float>> received_views_, sum_views_;
-  /// One element per selection: the scores of a list, or of all lists of a layer.
+  /// One element per selection of rows: the scores of one list, or their sums over all lists of a
+  /// layer.
   std::vector<View<const float>> scores_;
   std::vector<KeySegment> segments_;
   std::vector<AttendTask> tasks_;

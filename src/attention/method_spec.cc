@@ -14,8 +14,8 @@
 namespace longhaul {
 namespace {
 
-/// The option that the text contains even at its usual value. It selects the form of the method,
-/// which results must name.
+/// The option that text() contains even if it has its default value. It selects the form of a
+/// method, which published results must name.
 constexpr std::string_view kNamed = "form";
 constexpr std::string_view kNoWriting = "a profile makes no method write files";
 constexpr std::string_view kBeside =
@@ -54,7 +54,7 @@ MethodSpec MethodSpec::parse(std::string_view text, std::span<const MethodInfo> 
   const size_t colon = text.find(':');
   spec.info_ = &find_method(text.substr(0, colon), methods);
   spec.options_ = spec.info_->describe();
-  for (size_t at = colon; at != std::string_view::npos;) {  // at a ':' or ','
+  for (size_t at = colon; at != std::string_view::npos;) {  // `at` is the index of a ':' or ','
     const size_t comma = text.find(',', at + 1);
     const std::string_view item = text.substr(at + 1, comma - at - 1);
     at = comma;
@@ -99,8 +99,8 @@ OptionSet MethodSpec::filled() const {
   return set;
 }
 
-/// With `given_only`, considers only options whose conditions depend on given options alone. A
-/// profile may set the others.
+/// With `given_only`, checks only options whose effect depends on options in the text. A profile
+/// may set the other options.
 void MethodSpec::refuse_idle(bool given_only) const {
   const OptionSet set = filled();
   for (const std::string& key : given_) {
@@ -151,7 +151,8 @@ std::string MethodSpec::text() const {
 }
 
 MethodSpec MethodSpec::for_model(const ModelShape& shape) const {
-  if (profile_prefix_ == shape.profile_prefix) return *this;  // called by every session
+  // The common case, because every session calls this function.
+  if (profile_prefix_ == shape.profile_prefix) return *this;
   return for_profile(shape.profile_prefix);
 }
 
@@ -159,7 +160,8 @@ MethodSpec MethodSpec::for_profile(const std::string& prefix) const {
   MethodSpec spec = *this;
   spec.profile_prefix_ = prefix;
   const auto profile = read_profile(prefix, info_->name);
-  for (const bool conditional : {false, true}) {  // conditions are about options without any
+  // The options of only_with conditions have no conditions themselves.
+  for (const bool conditional : {false, true}) {
     for (const auto& [key, read] : profile) {
       if (read.only_with.empty() == conditional) continue;
       if (!conditional || spec.has(read.only_with)) spec.take_from_profile(key, read);
@@ -264,8 +266,9 @@ std::unique_ptr<Method> MethodSpec::make_method(const ModelShape& shape) const {
   }
   set.list.set(used);
   auto method = info_->make(set, shape);
-  // With such weights, attention depends on positions and not only on distances. These methods
-  // count positions from the first window of the passes that are computed together.
+  // With query weights, attention depends on absolute positions and not only on distances. Methods
+  // with begins_together do not keep absolute positions: they count positions from the first window
+  // of the group of passes.
   if (method->whole.begins_together && !shape.query_weights.empty()) {
     user_error(
         "--attention {}: this model weighs its queries after their rotation, so that attention "
@@ -292,7 +295,7 @@ void check_method(const MethodSpec& method, const ModelShape& shape, const KvTyp
                   PromptFacts prompt) {
   const std::unique_ptr<AttentionDriver> made = method.make(shape);
   made->layout(shape, kv_type);
-  if (prompt.chunk == 0) {  // no method refuses because of the chunk: use as few passes as possible
+  if (prompt.chunk == 0) {  // no method rejects a prompt because of the chunk
     constexpr int64_t kMost = std::numeric_limits<int>::max();
     prompt.chunk = static_cast<int>(std::clamp<int64_t>(prompt.tokens, 1, kMost));
   }

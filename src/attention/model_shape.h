@@ -13,7 +13,7 @@
 
 namespace longhaul {
 
-/// Classes of tokens, for methods that depend on the text itself.
+/// Classes of tokens. Methods may treat rows by the class of their token.
 enum class TokenClass : uint8_t { kOther, kSpecial, kPunctuation };
 
 struct ModelShape {
@@ -21,7 +21,7 @@ struct ModelShape {
   int heads = 0;               ///< number of query heads
   std::vector<int> kv_heads;   ///< per layer: number of KV heads
   int head_dim = 0;            ///< largest of all layers
-  std::vector<int> head_dims;  ///< per layer; empty: head_dim in all layers
+  std::vector<int> head_dims;  ///< per layer; if empty, all layers have head_dim
   /// True for multi-head latent attention: the stored key of a row is also its value. All query
   /// heads share one latent KV head.
   bool values_in_keys = false;
@@ -29,47 +29,51 @@ struct ModelShape {
   int64_t trained_context = 0;  ///< context length for which the model was trained
   /// Per layer: the sliding window of the model itself, in tokens; 0: none.
   std::vector<int64_t> window;
-  /// Whether windows are chunks: a row at position p of a layer with window w sees the rows from
-  /// p - p % w on.
+  /// Whether `window` holds lengths of chunks instead of sliding windows: a query row at position p
+  /// of a layer with chunk length w sees the rows from position p - p % w on.
   bool chunked = false;
   RopeTable rope;  ///< RoPE frequencies
-  /// Second RoPE table, for layers whose rotation differs; may describe no rotation.
+  /// RoPE frequencies of layers whose rotation differs. The table may describe that keys are not
+  /// rotated.
   RopeTable other_rope;
   /// Per layer: 1 if the layer uses other_rope; empty: no layer does.
   std::vector<uint8_t> other_angles;
-  float cap = 0;  ///< soft cap of the logits (AttendCall::cap)
+  float cap = 0;  ///< soft cap of the attention logits (AttendCall::cap); 0: none
   /// Per layer: attention sink logits, [heads] (AttendCall::sinks); empty: none.
   std::vector<View<const float>> sinks;
-  /// Per layer: factors [head_dim] of the elements of each query after its rotation; empty: none.
+  /// Per layer, [head_dim]: factors by which the elements of each query are multiplied after
+  /// rotation; empty: none.
   std::vector<View<const float>> query_weights;
-  /// Common prefix of the names of this model's method profiles (attention/profile.h); empty: no
-  /// profiles.
+  /// Path prefix of this model's method profiles (attention/profile.h); empty: the model has none.
   std::string profile_prefix;
   /// Class of each token id; null if unknown. All copies of a ModelShape share the vector.
   std::shared_ptr<const std::vector<TokenClass>> token_classes;
-  /// `ranks` devices share the heads of the model, and `rank` is the index of this device
+  /// The heads of the model are split over `ranks` devices, and `rank` is the index of this device
   /// (base/communicator.h). `heads` and `kv_heads` count only the heads of this device.
   int rank = 0, ranks = 1;
 
   int64_t own_window(int layer) const { return nth(window, layer); }
-  /// Returns the first position that a row at `position` sees in a layer.
+  /// Returns the first position that a query row at `position` sees in a layer, given the model's
+  /// own window.
   int64_t first_visible(int layer, int64_t position) const {
     const int64_t own = own_window(layer);
     if (own == 0) return 0;
     return chunked ? position - position % own : std::max<int64_t>(0, position - own + 1);
   }
-  /// Returns the number of lists in a layer if each KV head has one (attention/plan.h).
+  /// Returns the number of lists in a layer if each KV head has one. A list holds the stored rows
+  /// of a head in one layer (attention/plan.h).
   int lists(int layer) const { return nth(kv_heads, layer); }
   int dim_of(int layer) const { return head_dims.empty() ? head_dim : nth(head_dims, layer); }
-  /// Numbers of heads of the whole model: query heads, and KV heads per layer.
+  /// Return the number of query heads, and of KV heads per layer, of the whole model over all
+  /// ranks.
   int all_heads() const { return heads * ranks; }
   std::vector<int> all_kv_heads() const {
     std::vector<int> all = kv_heads;
     for (int& count : all) count *= ranks;
     return all;
   }
-  /// Returns the values of this device's heads. `all` has a value for each head of the whole model,
-  /// [layer][head].
+  /// Returns the elements of `all` that belong to the heads of this device, [layer][head]. `all`
+  /// has an element for each head of the whole model.
   template <class T>
   std::vector<std::vector<T>> of_own_heads(std::vector<std::vector<T>> all) const {
     for (std::vector<T>& layer : all) {
@@ -82,8 +86,7 @@ struct ModelShape {
   int rope_number(int layer) const { return other_angles.empty() ? 0 : nth(other_angles, layer); }
   const RopeTable& rope_of(int layer) const { return rope_number(layer) == 0 ? rope : other_rope; }
 
-  /// Returns the parameters of attention over a layer's query heads. The caller adds queries and
-  /// outputs.
+  /// Returns an attention call with the parameters of a layer. The caller sets queries and outputs.
   AttendCall call(Queue& queue, int layer) const {
     AttendCall call;
     call.queue = &queue;
@@ -95,8 +98,8 @@ struct ModelShape {
   }
 };
 
-/// Caches one value for each RoPE table of the model. Without it, layers that use the two tables
-/// alternately would recompute the value each time.
+/// Stores one object for each of the model's two RoPE tables, such as a table of rotations. Layers
+/// that use the two tables alternately therefore do not recompute the object each time.
 template <class T>
 class PerRope {
  public:

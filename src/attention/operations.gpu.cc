@@ -2,8 +2,8 @@
 
 #include "ops/core/gpu/operations.gpu.h"
 
-/// The methods with operations that a GPU implements. methods/x/x.gpu.cc defines implement_x(),
-/// which sets them in the queue's table (GpuQueue::implement()).
+/// The methods that have GPU operations of their own. For METHOD(x), methods/x/x.gpu.cc defines
+/// implement_x(), which adds these operations to a device queue (GpuQueue::implement()).
 #define LONGHAUL_METHODS_ON_GPUS(METHOD) \
   METHOD(adakv)                          \
   METHOD(expectedattention)              \

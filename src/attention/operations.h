@@ -1,11 +1,11 @@
 #pragma once
-// Registers the operations that belong to single attention methods. The operations are in the
-// folder of their method (methods/NAME/).
+// Registers the operations that only one attention method uses. They are in the folder of their
+// method (methods/NAME/).
 
 namespace longhaul {
 
-/// Makes every device that is opened later implement the operations of single methods. The registry
-/// of methods calls it when the program starts.
+/// Registers these operations with every device that is opened later. The registry of methods calls
+/// this function when the program starts.
 void add_method_operations();
 
 }  // namespace longhaul

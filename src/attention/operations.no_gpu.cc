@@ -1,4 +1,4 @@
-// A build without CUDA (-DLONGHAUL_CUDA=OFF, the default).
+// Replaces operations.gpu.cc in builds without CUDA (-DLONGHAUL_CUDA=OFF, the default).
 
 #include "attention/operations.h"
 

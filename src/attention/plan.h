@@ -1,9 +1,10 @@
 #pragma once
-// The rules of an attention method, as data. MethodPlan holds the rules that are the same for all
-// lists. ListPlan holds the rules that may differ between KV heads. A list holds the stored rows
-// (keys and values) of one KV head in one layer. The driver (attention/driver.h) derives everything
-// else from the plans: the passes of a prompt, the evictions, the visible rows of attention calls,
-// memory forecasts and the contents of session files.
+// MethodPlan and ListPlan describe the rules of an attention method as data. MethodPlan holds the
+// rules that are the same for all lists. ListPlan holds the rules that may differ between KV heads.
+// A list holds the stored rows (keys and values) of one KV head in one layer. The driver
+// (attention/driver.h) derives everything else from the plans: the passes of a prompt, the
+// evictions, the visible rows of attention calls, memory forecasts and the contents of session
+// files.
 
 #include <cstdint>
 #include <span>
@@ -13,26 +14,26 @@ namespace longhaul {
 
 inline constexpr int64_t kNoBound = int64_t{1} << 60;  ///< larger than any number of tokens or rows
 
-/// The times at which rows are evicted from lists. In layers that have a sliding window in the
-/// model itself, kPromptEnd and kStride evict nothing.
+/// The times at which rows are evicted from lists. If the model itself has a sliding window in a
+/// layer, kPromptEnd and kStride evict nothing from the lists of this layer.
 enum class When : uint8_t {
   kNever,
   kPromptEnd,  ///< after the prefill of each prompt
   kStride,     ///< every `stride` tokens of a prompt
-  /// after each pass and each generated token; all rows outside sink and recent are removed, in
-  /// whole pages
+  /// After each pass and each generated token. Rows that are neither among the first Keep::sink nor
+  /// among the last Keep::recent rows are removed, as soon as they fill whole pages.
   kEveryPass,
   /// Method::choose() evicts rows after the attention of every layer, in each pass and for each
   /// generated token.
   kOwn
 };
 
-/// The unit that chooses which rows are kept.
+/// The unit that selects which rows are kept.
 enum class Chooser : uint8_t {
   kKvHead,
-  /// Each query head; it then has a list of its own, with a copy of the keys and values.
+  /// Each query head, which then has a list of its own with a copy of the keys and values.
   kQueryHead,
-  kLayer  ///< the layer: all heads keep the same tokens
+  kLayer  ///< the whole layer: all KV heads keep the same tokens
 };
 
 /// The positions at which attention sees the keys, and the form in which keys are stored. Raw means
@@ -43,7 +44,7 @@ enum class KeyPlace : uint8_t {
   kOwn        ///< the method's attend() sets the positions; keys are stored raw
 };
 
-/// The rules for the whole method: all layers, heads and context lengths.
+/// The rules that are the same for all layers, heads and context lengths.
 struct MethodPlan {
   KeyPlace place = KeyPlace::kAbsolute;
   When when = When::kNever;
@@ -60,19 +61,21 @@ struct MethodPlan {
   bool whole_strides = false;
   bool every_token = false;  ///< whether an eviction also follows each generated token
   /// Size of the observation window: the number of most recent query rows whose attention scores
-  /// the stored keys before an eviction. kNoBound: all query rows contribute through observe(), so
-  /// the method must process every row of the prompt.
+  /// the stored keys before an eviction. With kNoBound, every query row contributes through
+  /// Method::observe(). No part of such a prompt can be taken from a dense prefill
+  /// (AttentionDriver::dense_prefix() is 0).
   int64_t observation_window = 0;
-  /// If true, each list keeps the rows that received most attention from the observation window's
-  /// last rows, and Method::choose() is not called.
+  /// If true, each list keeps the rows that received most attention from the query rows of the
+  /// observation window, and Method::choose() is not called.
   bool keeps_received = false;
-  /// Names of extra f32 values that are stored with each row (KvStore::column).
+  /// Names of columns. A column is one extra f32 number that is stored with each row
+  /// (KvStore::column), such as the attention that the row has received.
   std::span<const std::string_view> columns;
-  /// Whether the context can be truncated to a prefix and continued, as long as no row was evicted
-  /// and no selection depended on later rows.
+  /// Whether the context can be truncated to its first tokens and then continue with other tokens,
+  /// as long as no row was evicted and no selection of keys depended on later rows.
   bool rewinds = false;
-  /// Whether the method uses the instruction at the end of a prompt; a prompt without one is
-  /// rejected.
+  /// Whether the method uses the instruction (the question at the end of a prompt) to select rows.
+  /// The method then rejects a prompt without an instruction.
   bool reads_instruction = false;
   /// If true, in each layer the keys of all passes that are computed together are appended before
   /// attend() of the first pass. attend() of the first pass does the work that all these passes
@@ -81,32 +84,33 @@ struct MethodPlan {
   /// called after attend() of each pass.
   bool begins_together = false;
   int streams = 1;  ///< number of KV stores used during prefill; store 0 belongs to the sequence
-  /// Whether the plans of lists depend on the length of the context. If false, the driver uses the
+  /// Whether list plans depend on the length of the context. If false, the driver uses the list
   /// plans of the prompt for all generated tokens.
   bool by_length = false;
 
   bool observes_last_rows() const {
     return observation_window > 0 && observation_window < kNoBound;
   }
-  /// Returns whether row i of each list is token i while the context is read, at its own position.
+  /// Returns whether keys stay at their absolute positions, and no rows are evicted in layers where
+  /// the model itself has a sliding window.
   bool stays_in_text() const {
     return place == KeyPlace::kAbsolute && when != When::kEveryPass && when != When::kOwn;
   }
 };
 
-/// The rows of one list that evictions keep.
+/// The rule that determines which rows of a list an eviction keeps.
 struct Keep {
   bool all = false;           ///< whether nothing is evicted from this list
   int64_t budget = kNoBound;  ///< number of rows after an eviction, including sink and recent
   int64_t sink = 0;           ///< number of first rows that are never evicted
-  int64_t recent = 0;         ///< number of last rows that each eviction keeps
+  int64_t recent = 0;         ///< number of last rows that an eviction keeps regardless of scores
   /// Largest number of rows of a list in memory during prefill. This is set only if the method
   /// itself enforces the bound, by evicting (When::kOwn) or by offloading rows. With offloading,
   /// the new rows of the current pass are not included.
   int64_t in_memory = kNoBound;
-  /// With When::kOwn, at_rest is the largest number of rows of a list while its layer is not being
-  /// computed. The bound holds for chunks of at least `rest_chunk` rows. While the layer is being
-  /// computed, the bound is `in_memory`. Only one layer is computed at a time.
+  /// Used with When::kOwn. `at_rest` is the largest number of rows of a list while another layer is
+  /// being computed, if a pass may have `rest_chunk` or more rows. While the list's own layer is
+  /// being computed, the limit is `in_memory`. Only one layer is computed at a time.
   int64_t at_rest = kNoBound, rest_chunk = 0;
 
   bool operator==(const Keep&) const = default;
@@ -114,8 +118,9 @@ struct Keep {
 
 /// The stored rows that a query row sees.
 struct See {
-  int64_t sink = 0;           ///< number of first rows, which all query rows see
-  int64_t window = kNoBound;  ///< number of last rows that are visible; kNoBound: all earlier rows
+  int64_t sink = 0;  ///< number of first rows of the list, which all query rows see
+  /// Number of last rows that a query row sees; kNoBound: all earlier rows.
+  int64_t window = kNoBound;
   /// If true, the window of a query row consists of the last `window` rows up to the row itself. If
   /// false, it consists of the last `window` rows before the pass, and of all earlier rows of the
   /// pass.
@@ -126,8 +131,8 @@ struct See {
   /// Number of adjacent prompt rows that share one selection of keys; 0: no selection.
   int tile = 0;
   bool chosen = false;  ///< whether the selection of keys for a row may depend on later rows
-  /// Largest distance between a row and a key that it sees, if the method limits it
-  /// (AttentionDriver::reach).
+  /// Largest distance between a query row and a key that this row sees; kNoBound if the method does
+  /// not limit the distance (AttentionDriver::reach).
   int64_t reach = kNoBound;
   /// Factor of NTK-aware scaling of the RoPE frequencies (stretched_rope). 1 means no scaling.
   double stretch = 1;

@@ -3,7 +3,8 @@
 #include "attention/operations.h"
 #include "base/error.h"
 
-/// All methods, in listing order. METHOD(x) stands for x_method().
+/// All methods, in the order in which they are listed. METHOD(x) stands for the function
+/// x_method().
 #define LONGHAUL_ATTENTION_METHODS(METHOD) \
   METHOD(dense)                            \
   METHOD(streamingllm)                     \

@@ -13,17 +13,18 @@
 
 namespace longhaul {
 
-/// Options with which a method already has an effect in a text of 700 tokens: it evicts rows,
-/// selects keys or limits their distance. All test suites run the method with them. Settings that
-/// differ only in the values of numeric options are of the same kind. The first setting of each
-/// kind already has an effect within 300 tokens, and slow suites run only that one.
+/// Options with which a method evicts rows, selects keys or limits their distance already in a text
+/// of 700 tokens. All test suites run the method with these options. Settings that differ only in
+/// numeric options are of the same kind. The first setting of each kind has these effects already
+/// in a text of 300 tokens. Slow test suites run only the first settings.
 struct SmallSetting {
   std::string_view options;  ///< such as "capacity=24,window=8"; empty: the defaults
-  /// Largest distance between a row and a key that it sees (AttentionDriver::reach). It applies to
+  /// Largest distance between a query row and a key that this row sees (AttentionDriver::reach), in
   /// texts of any length that are processed in passes of 64 rows.
   int64_t reach = kNoBound;
   bool lists_differ = false;  ///< whether the lists of a layer may have different lengths
-  /// Whether the memory forecast and the reach are exact only for much longer texts.
+  /// Whether the memory forecast and the reach are close upper bounds only in texts that are much
+  /// longer than 700 tokens.
   bool loose_bounds = false;
   /// Whether the method stores and computes as much as dense attention.
   bool saves_nothing = false;
@@ -44,11 +45,11 @@ struct MethodInfo {
   std::string_view paper;    ///< reference to the publication
   /// Whether the method is unsuitable for models that cap their attention logits.
   bool uncapped = false;
-  /// Whether the method looks up blocks of older tokens. It then includes the blocks of
-  /// PromptFacts::evidence.
+  /// Whether the method selects blocks of older tokens from an index. It then also includes the
+  /// blocks that contain tokens of PromptFacts::evidence.
   bool looks_up = false;
-  /// Options with which every row within 700 tokens is kept and visible, so that the method equals
-  /// dense attention.
+  /// Settings with which all rows of a text of 700 tokens are kept and visible, so that the method
+  /// equals dense attention.
   std::vector<std::string_view> covers;
   std::vector<SmallSetting> small;
 
@@ -56,8 +57,8 @@ struct MethodInfo {
   std::unique_ptr<Method> (*make)(const OptionSet& set, const ModelShape& shape) = nullptr;
 };
 
-/// Returns the registry entry of a method class M, whose options are members of M. The set of
-/// options is an instance of M, and the running method is created from these members. If M has a
+/// Returns the registry entry of a method class M, whose options are members of M. An OptionSet
+/// holds an instance of M, and the method that runs is created from this instance. If M has a
 /// function fit(shape), it is called with the shape of the model, and may throw UserError. To write
 /// a new method, copy methods/keydiff/keydiff.cc.
 template <class M>
@@ -76,8 +77,8 @@ MethodInfo method_info(MethodInfo info) {
   return info;
 }
 
-/// Throws UserError if the budget is smaller than the number of rows that are never evicted (sink +
-/// recent). `key` is the name of the budget option.
+/// Throws UserError if a list that keeps `budget` rows has no room for the rows that are never
+/// evicted (sink + recent). `key` is the name of the option that sets the budget.
 void expect_room(std::string_view method, int64_t budget, int64_t sink, int64_t recent,
                  std::string_view key = "capacity");
 

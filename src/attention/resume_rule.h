@@ -1,6 +1,6 @@
 #pragma once
-// ResumeRule describes the positions at which a new prompt can continue from the state of an
-// earlier prompt with the same beginning.
+// ResumeRule describes the positions at which the prefill of a new prompt can continue from the
+// stored state of an earlier prompt that begins with the same tokens.
 
 #include <cstdint>
 
@@ -11,27 +11,27 @@ enum class ResumeGroup : uint8_t {
   /// at any position, after truncation of the store, as long as AttentionDriver::can_rewind() is
   /// true
   kRewindable,
-  /// at any position of a state that dense attention has produced, up to
-  /// AttentionDriver::dense_prefix()
+  /// at any position up to AttentionDriver::dense_prefix(), from a state that dense attention has
+  /// computed
   kDense,
-  /// at the end of an earlier prefill with this method. The result depends on how a prompt is
-  /// divided into prefills. If all prefills end at multiples of `unit` tokens, the division does
-  /// not change which rows are evicted.
+  /// at the end of an earlier prefill with this method. The evicted rows depend on where earlier
+  /// prefills ended, unless all of them ended at multiples of `unit` tokens.
   kGrid,
-  kTurn,  ///< at the ends of earlier turns, because the end of a prompt influences the state
-  /// Like kTurn; in addition, the state after a text can answer only the question with which it was
-  /// computed.
+  /// At the ends of earlier turns of a chat, because the end of a prompt influences the state.
+  kTurn,
+  /// Like kTurn. In addition, the state can answer only the question that ended the earlier prompt.
   kQuestion,
 };
 
 struct ResumeRule {
   ResumeGroup group = ResumeGroup::kTurn;
   /// Whether the results are bitwise equal for every division of a prompt into prefills.
-  /// kRewindable and kDense require this. False if layers have a sliding window in the model
-  /// itself.
+  /// kRewindable and kDense require this. It is false if the model itself has layers with a sliding
+  /// window.
   bool same_bits = true;
   int64_t unit = 1;  ///< for kGrid: tokens between two suitable ends of a prefill
-  /// For kDense: number of last tokens of a prompt that the method must process itself.
+  /// For kDense: number of last tokens of a prompt that must be processed by the method instead of
+  /// dense attention.
   int64_t last = 1;
   /// For kDense: whether the method is dense attention, which evicts nothing.
   bool is_dense = false;

@@ -11,8 +11,9 @@
 namespace longhaul {
 namespace {
 
-/// Whether all tasks have many rows. The keys of tasks with few rows are divided by the keys of the
-/// whole call (ops/attention/key_parts.h), so such a call must stay whole.
+/// Returns whether the tasks of a call may be computed in several calls, which requires that all
+/// tasks have many rows. For tasks with few rows, the division of keys among threads depends on all
+/// tasks of the call (ops/attention/key_parts.h). Several calls would change the results.
 bool can_be_divided(std::span<const AttendTask> tasks) {
   constexpr int kFewTaskRows = 8;
   return std::ranges::all_of(tasks, [](const AttendTask& t) { return t.row_count > kFewTaskRows; });
@@ -210,7 +211,8 @@ void LayerStep::attend(std::span<const View<const float>> queries,
   record->seconds += watch.seconds();
 }
 
-/// Tasks of the same heads are neighbours or are computed in several calls.
+/// Computes adjacent tasks of the same query heads in one call each, and calls between_heads after
+/// each call.
 void LayerStep::attend_by_heads(const AttendCall& call, std::span<const AttendTask> tasks) const {
   while (!tasks.empty()) {
     const int heads = tasks.front().head_begin;

@@ -1,6 +1,7 @@
 #pragma once
-// An archive saves or loads the state of an object. One function of the object lists its values,
-// and the archive writes them to a file or reads them from a file.
+// An Archive saves or loads the state of an object. The object has one function for both
+// directions. This function passes each member of the object to the archive. The archive writes the
+// member to a ByteWriter, or reads it from a ByteReader.
 
 #include <cstdint>
 #include <string_view>
@@ -17,7 +18,8 @@ class Archive {
   explicit Archive(ByteWriter& out) : out_(&out) {}
   explicit Archive(ByteReader& in) : in_(&in) {}
 
-  /// Returns whether the state is being loaded. Loaded values must be checked.
+  /// Returns whether the state is being loaded. The object must check loaded numbers with expect(),
+  /// because the file may be damaged.
   bool loading() const { return in_ != nullptr; }
   ByteReader& in() { return *in_; }
   ByteWriter& out() { return *out_; }
@@ -49,7 +51,7 @@ class Archive {
   [[noreturn]] void damaged(std::string_view what) const {
     user_error("{}: damaged: {}", in_->path().string(), what);
   }
-  /// Throws the same error if `holds` is false and the state is being loaded.
+  /// While loading, throws the error of damaged() if `holds` is false. While saving, does nothing.
   void expect(bool holds, std::string_view what) const {
     if (loading() && !holds) damaged(what);
   }

@@ -1,7 +1,8 @@
 #pragma once
 // Defines arrays in host or device memory. View refers to an array, and Array owns one. Operations
-// receive views. Host code reads values through host(), which asserts that they are in host memory.
-// Device memory is therefore not read on the host by mistake.
+// (such as a matrix multiplication) receive views. Host code reads the elements of a view only
+// through host(), which asserts that they are in host memory. The host therefore never reads device
+// memory by mistake.
 
 #include <cstdint>
 #include <span>
@@ -14,7 +15,7 @@
 
 namespace longhaul {
 
-/// Refers to an array of `size` values in the memory of `place`.
+/// Refers to an array in host or device memory. Does not own the memory.
 template <class T>
 class View {
  public:
@@ -53,8 +54,8 @@ std::span<T> host(const View<T>& view) {
   return {view.address(), static_cast<size_t>(view.size())};
 }
 
-/// A buffer that an operation owns and reuses from call to call. It is in the memory of the queue
-/// that last resized it.
+/// An array that an operation owns and reuses from call to call. Its memory is on the host or on a
+/// device, depending on the queue of the last resize().
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -1,5 +1,5 @@
 #pragma once
-// Waits for another thread that will finish within microseconds.
+// Waits until another thread changes an atomic variable, usually within microseconds.
 
 #include <atomic>
 #include <thread>

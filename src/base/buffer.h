@@ -1,5 +1,6 @@
 #pragma once
-// Buffer is scratch memory that is aligned to 64 bytes, not initialised, and reused.
+// Buffer is an array on the host for temporary data. Its memory is aligned to 64 bytes, not
+// initialised, and reused when the size changes.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,13 +30,14 @@ class Buffer {
   }
 
   /// Sets the size to `count` elements. If the buffer must grow, its contents are lost. Throws
-  /// std::bad_alloc.
+  /// std::bad_alloc if there is no memory.
   void resize(size_t count) {
     if (count > capacity_) {
       std::free(memory_);
       data_ = nullptr;
       capacity_ = 0;
-      // The memory is aligned here and not by the allocator.
+      // malloc() aligns to fewer bytes than kAlignment. The additional bytes allow an aligned
+      // start.
       memory_ = std::malloc(count * sizeof(T) + kAlignment);
       if (memory_ == nullptr) throw std::bad_alloc();
       const uintptr_t from = reinterpret_cast<uintptr_t>(memory_) + kAlignment - 1;

@@ -1,7 +1,8 @@
 #pragma once
-// Reads and writes binary data, for session files. Data in memory has the same format and is used
-// to clone sequences. Numbers are little-endian. A file ends with the XXH3 hash of all bytes before
-// it. Data in memory has no hash.
+// Reads and writes binary data in files or in memory. Session files, which contain saved sequences,
+// have this form. When a sequence is cloned, the state of its attention method is written to memory
+// and read back. Numbers are little-endian. A file ends with the XXH3 hash of all bytes before the
+// hash. Data in memory has no hash.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +16,9 @@
 
 namespace longhaul {
 
-/// Writes a file, or data in memory. A file is written under a temporary name (base/part_file.h),
-/// and finish() renames it to `path`. A full disk therefore leaves no incomplete file. Throws
-/// UserError that names the file if writing fails, or if `path` exists and is not a regular file.
+/// Writes to a file or to memory. A file is written under a temporary name (base/part_file.h), and
+/// finish() renames it to `path`. A full disk therefore leaves no incomplete file. Throws UserError
+/// that names the file if writing fails, or if `path` exists and is not a regular file.
 class ByteWriter {
  public:
   ByteWriter();  ///< writes to memory
@@ -39,7 +40,7 @@ class ByteWriter {
     number<uint64_t>(values.size());
     bytes(values.data(), values.size_bytes());
   }
-  /// Ends the file: writes the hash and renames the file to its path.
+  /// Completes the file: writes the hash and renames the temporary file to `path`.
   void finish();
   /// Returns the bytes that were written to memory.
   std::vector<std::byte> take();
@@ -49,8 +50,8 @@ class ByteWriter {
   std::unique_ptr<State> state_;
 };
 
-/// Reads a file, or data in memory. The constructor checks the hash of a file. Reading past the end
-/// throws UserError.
+/// Reads from a file or from memory. The constructor throws UserError if the hash of the file is
+/// wrong. Reading past the end throws UserError.
 class ByteReader {
  public:
   explicit ByteReader(const std::filesystem::path& path);
@@ -79,7 +80,7 @@ class ByteReader {
   }
   uint64_t remaining() const;
   const std::filesystem::path& path() const;
-  /// Throws the UserError for reading past the end.
+  /// Throws the UserError "FILE: damaged: ends too early".
   [[noreturn]] void too_short() const;
 
  private:

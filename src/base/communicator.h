@@ -1,7 +1,7 @@
 #pragma once
-// Communicator connects devices that share the heads of one model (tensor parallelism). Each device
-// is a rank with its own thread. All ranks execute the same calls in the same order. They
-// synchronise when they add partial results or exchange values.
+// Communicator connects devices that share one model. Each device computes a part of the attention
+// heads (tensor parallelism). Each device is a rank with its own thread. All ranks execute the same
+// calls in the same order. They synchronise when they add partial results or exchange numbers.
 
 #include <atomic>
 #include <cstdint>
@@ -34,25 +34,25 @@ class Communicator {
   // called.
   /// All-reduce: replaces `numbers` by the sum over all ranks. `numbers` has `count` elements in
   /// the memory of the rank's device. The result is bitwise equal on all ranks. This implementation
-  /// copies the values to the host and adds them in the order of ranks.
+  /// copies the numbers to the host and adds them in the order of ranks.
   virtual void all_reduce(int rank, float* numbers, int64_t count);
   /// All-gather: writes the `count` integers `own` of every rank to `all`, in the order of ranks.
   /// `all` has size() * count elements. Both are in the memory of the rank's device.
   virtual void all_gather(int rank, const int32_t* own, int64_t count, int32_t* all);
-  /// Returns whether `says` is true on at least one rank.
+  /// Returns on every rank whether at least one rank passed `says` = true.
   bool any(int rank, bool says);
-  /// All-gather on the host: returns the values of all ranks, [ranks, own.size()].
+  /// All-gather on the host: returns the numbers `own` of all ranks, [ranks, own.size()].
   std::vector<int64_t> all_gather(int rank, std::span<const int64_t> own);
 
-  /// Aborts the communication. A rank calls it when it has failed. All ranks that wait for it, now
-  /// or later, get CommunicatorAborted.
+  /// Aborts the communication. A rank calls it when it has failed. All ranks that wait for the
+  /// failed rank, now or later, get CommunicatorAborted.
   virtual void give_up() noexcept;
   /// Resets the communicator after a failure. Call it only while no rank is working.
   virtual void begin_anew();
 
-  // A step is one request that all ranks execute together. In a step, all ranks must synchronise
-  // equally often. If a rank waits after another rank has ended the step, it gets
-  // CommunicatorAborted.
+  // A step is one computation that all ranks execute together, such as a prefill step or a decode
+  // step. In a step, all ranks must synchronise equally often. If a rank waits after another rank
+  // has ended the step, it gets CommunicatorAborted.
   void begin_step() { left_.store(0); }  ///< must be called before any rank works on the step
   void end_step();                       ///< every rank calls this after its work in the step
 
@@ -61,9 +61,9 @@ class Communicator {
   void barrier();
 
  private:
-  /// Data that a rank publishes for the other ranks. A rank uses two buffers alternately. All ranks
-  /// synchronise between two uses of the same buffer. The other ranks have therefore read the old
-  /// data before it is overwritten.
+  /// Data that a rank publishes for the other ranks. There are two buffers for each kind of data,
+  /// and the rank uses them alternately. All ranks synchronise between two uses of the same buffer,
+  /// so the other ranks have read the old data before it is overwritten.
   struct Shown {
     std::vector<int64_t> says[2];
     std::vector<float> numbers[2];

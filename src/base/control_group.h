@@ -33,11 +33,11 @@ std::optional<size_t> control_group_room(const std::filesystem::path& proc = "/p
 /// nothing if no group has a limit.
 std::optional<int64_t> control_group_most_threads(const std::filesystem::path& proc = "/proc/self");
 
-/// Returns the bytes of a control group that the kernel cannot reclaim. `current` is the memory
-/// usage of the group, which includes the page cache. Before the kernel refuses memory, it drops
-/// the page cache. It also drops pages that were read several times, such as mapped weights of an
-/// earlier run in the group. `stat` is the text of memory.stat. The size of the page cache is in
-/// its lines active_file and inactive_file, or in version 1 total_active_file and
+/// Returns how much memory of a control group the kernel cannot reclaim, in bytes. `current` is the
+/// memory usage of the group, which includes the page cache. Before the kernel refuses memory, it
+/// drops the page cache. It also drops pages that were read several times, such as mapped weights
+/// of an earlier run in the group. `stat` is the text of memory.stat. The size of the page cache is
+/// in the lines active_file and inactive_file, or in version 1 total_active_file and
 /// total_inactive_file. These sizes do not include files in a tmpfs.
 size_t held_by_control_group(size_t current, const std::string& stat, bool v2);
 

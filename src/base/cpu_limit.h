@@ -12,12 +12,12 @@ namespace longhaul {
 
 /// Limits the calling thread from construction to destruction of the object. The work calls check()
 /// wherever it can stop. Work that never calls check(), such as one long call of a library, cannot
-/// be stopped. The program then prints the message and exits with status 2 some seconds after the
-/// limit. If limits of a thread are nested, the inner limit applies.
+/// be stopped. If such work exceeds the limit by `grace` seconds, the program prints the message
+/// and exits with status 2. If limits of a thread are nested, the inner limit applies.
 class CpuLimit {
  public:
   /// `line` is the message: one line that names the file and the limit. `grace` is the number of
-  /// seconds from the limit to the end of the program.
+  /// seconds after the limit at which the program ends if check() was not called.
   CpuLimit(double seconds, const std::string& line, double grace = 10);
   ~CpuLimit();
   CpuLimit(const CpuLimit&) = delete;

@@ -1,5 +1,6 @@
 #pragma once
-// DeviceBuffer is device memory that is reused. Buffer is its counterpart on the host.
+// DeviceBuffer owns device memory and reuses it when the size changes. Buffer (base/buffer.h) is
+// its counterpart on the host.
 
 #include <algorithm>
 #include <cstddef>
@@ -30,8 +31,8 @@ class DeviceBuffer {
   void* resize(const std::shared_ptr<DeviceQueue>& queue, size_t bytes) {
     if (queue != queue_ || bytes > capacity_) {
       reset();
-      // Allocates a quarter more than needed. Otherwise lists that grow by one row per token would
-      // be reallocated for every token.
+      // Allocates a quarter more than needed. Otherwise an array that grows by one row per token,
+      // such as stored keys, would be reallocated for every token.
       const size_t room = std::max(bytes, size_t{256}) + bytes / 4;
       memory_ = queue->allocate(room);
       queue_ = queue;

@@ -1,6 +1,6 @@
 #pragma once
 // DeviceQueue is the interface of a device. A device must implement the functions of DeviceQueue,
-// which manage memory and execute work in order. It must also implement the operations in
+// which manage device memory and the order of work. It must also implement the operations in
 // ops/core/device_ops.h. It may implement further operations (base/device_table.h), which only make
 // it faster.
 
@@ -51,8 +51,8 @@ class DeviceQueue {
 
   /// Copies host memory to the device. The caller may change the source as soon as this returns.
   virtual void upload(const void* host, void* device, size_t bytes) = 0;
-  /// Copies several pieces of host memory to the device. Copying many short pieces takes about as
-  /// long as copying one.
+  /// Copies several pieces of host memory to the device. A device may implement this function such
+  /// that copying many short pieces takes about as long as copying one piece.
   virtual void upload_all(std::span<const DeviceBytes> pieces) {
     for (const DeviceBytes& piece : pieces) upload(piece.from, piece.to, piece.bytes);
   }
@@ -68,8 +68,9 @@ class DeviceQueue {
 
   /// Waits until all queued work has ended.
   virtual void wait() = 0;
-  /// Marks the end of the work that is queued so far. Returns the number of this event. Numbers
-  /// ascend. A queue that executes work immediately needs no events.
+  /// Records an event, which is reached when the work that is queued so far has ended. Returns the
+  /// number of the event. Later events have higher numbers. A queue that executes work immediately
+  /// needs no events.
   virtual uint64_t record_event() { return 0; }
   /// Returns whether the work before the event has ended. Does not wait.
   virtual bool event_reached(uint64_t /*event*/) { return true; }
@@ -81,7 +82,7 @@ class DeviceQueue {
   /// that unfinished copies still use.
   virtual double waited_seconds() const { return 0; }
 
-  /// Returns the operations that every device must have.
+  /// Returns the operations that every device must implement (ops/core/device_ops.h).
   virtual DeviceOps& ops() = 0;
   /// Returns the optional operations that this device implements.
   DeviceTable& operations() { return operations_; }

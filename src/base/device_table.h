@@ -1,6 +1,6 @@
 #pragma once
-// DeviceTable holds the optional operations that a device implements. They only make the device
-// faster. If a device lacks an operation, the host computes it on copies of the arrays
+// DeviceTable holds the optional operations that a device implements. They only make the
+// computation faster. If a device lacks an operation, the host computes it on copies of the arrays
 // (base/host_stage.h). The host must then wait for the device. A new backend can therefore begin
 // with DeviceQueue and DeviceOps (ops/core/device_ops.h), and add operations one by one.
 
@@ -13,17 +13,17 @@
 
 namespace longhaul {
 
-/// Returns a counter: the number of the next DeviceOperation that is constructed. Numbers ascend
+/// Returns a reference to the number that the next constructed DeviceOperation gets. Numbers ascend
 /// from 0.
 inline size_t& next_operation() {
   static size_t next = 0;
   return next;
 }
 
-/// Identifies an operation that a device may implement. It is declared next to the corresponding
-/// host function. It takes the same arguments except for the queue, and its arrays are in device
-/// memory. If the device does not support the arguments, an operation with the result type bool
-/// does nothing and returns false.
+/// Identifies an operation that a device may implement. It is declared next to the host function
+/// that computes the same. It has the same parameters as the host function, except that it has no
+/// queue and that its arrays are in device memory. An operation with the result type bool does
+/// nothing and returns false if the device does not support the arguments.
 template <class Signature>
 class DeviceOperation {
  public:
@@ -36,7 +36,7 @@ class DeviceOperation {
   size_t number_;
 };
 
-/// The functions of one device, by operation.
+/// The functions with which one device implements operations.
 class DeviceTable {
  public:
   /// Sets the function that implements an operation.

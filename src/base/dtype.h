@@ -51,7 +51,7 @@ const DTypeTraits& traits(DType type);
 inline std::string_view name_of(DType type) { return traits(type).name; }
 inline bool is_block_type(DType type) { return traits(type).block_size > 1; }
 
-/// Returns the bytes of `count` elements. `count` must be a multiple of the block size.
+/// Returns the size of `count` elements in bytes. `count` must be a multiple of the block size.
 size_t bytes_of(DType type, int64_t count);
 
 /// Returns the type with this name in upper or lower case, or nothing if the name is unknown.

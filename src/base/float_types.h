@@ -1,5 +1,6 @@
 #pragma once
-// Bit-exact conversions between f32 and 16-bit floats (round to nearest, ties to even).
+// Converts between f32 and 16-bit floats. Every bit of a result is defined: results are rounded to
+// nearest, ties to even.
 
 #include <bit>
 #include <cstdint>

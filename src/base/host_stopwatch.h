@@ -5,8 +5,9 @@
 
 namespace longhaul {
 
-/// Measures the seconds since construction in which the host computes. For the queue of a device
-/// the result is 0, because the device computes later.
+/// Measures the time that a computation takes on the host. seconds() returns the seconds since
+/// construction if `queue` is the host's. It returns 0 for the queue of a device, because the host
+/// only submits work to it and the device computes later.
 class HostStopwatch {
  public:
   explicit HostStopwatch(const Queue& queue) : on_host_(queue.on_host()) {}

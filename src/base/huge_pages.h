@@ -11,14 +11,14 @@ namespace longhaul {
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 /// Returns zeroed memory of `bytes` bytes, rounded up to whole huge pages and aligned to a huge
-/// page. The first access to a page allocates the whole page. If the memory may stay almost empty,
-/// pass huge = false; it then consists of small pages. Throws std::bad_alloc. Release the memory by
-/// unmap_pages() with the same `bytes`.
+/// page. The first access to a page allocates the whole page. If most of the memory may never be
+/// used, pass huge = false; the memory then consists of small pages. Throws std::bad_alloc. Release
+/// the memory by unmap_pages() with the same `bytes`.
 std::byte* map_pages(size_t bytes, bool huge);
 void unmap_pages(std::byte* pages, size_t bytes);
 
-/// An allocator for a std::vector that may become large. An allocation of at least one huge page
-/// uses huge pages.
+/// An allocator for a std::vector that may become large. Allocations of at least kHugePageBytes use
+/// huge pages.
 template <class T>
 struct HugePageAllocator {
   using value_type = T;

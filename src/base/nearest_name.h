@@ -9,8 +9,9 @@
 namespace longhaul {
 
 /// Returns the candidate with the fewest edits from `name`, ignoring case. The number of edits may
-/// be at most a third of the letters. If no candidate is that close, returns the only candidate
-/// that begins with `name`, if `name` has at least three letters. Otherwise the result is empty.
+/// be at most a third of the letters of `name`, or 1 if `name` is shorter. If no candidate is that
+/// close, returns the only candidate that begins with `name`, if `name` has at least three letters.
+/// Otherwise the result is empty.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 /// Returns a text to append to an error message, such as "; did you mean 'dense'?". Returns an

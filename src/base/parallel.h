@@ -23,8 +23,8 @@ void run_parallel(int64_t count, Body body, void* context);
 /// Calls body(index, thread) once for each index in [0, count), and returns when all calls have
 /// ended. Calls start in ascending order of the index. `thread` is in [0, thread_count()). If a
 /// call throws, the exception is rethrown in the caller, and indices that have not started are
-/// skipped. The calling thread does all the work itself, as thread 0, inside another parallel_for()
-/// or while another thread runs a parallel_for().
+/// skipped. Inside another parallel_for(), and while another thread runs a parallel_for(), the
+/// calling thread makes all calls itself, as thread 0.
 template <class Body>
 void parallel_for(int64_t count, Body&& body) {
   using Plain = std::remove_reference_t<Body>;
@@ -36,7 +36,7 @@ void parallel_for(int64_t count, Body&& body) {
       const_cast<void*>(static_cast<const void*>(std::addressof(body))));
 }
 
-/// Divides [0, count) into at most thread_count() ranges, and calls body(begin, end) for each. Each
+/// Splits [0, count) into at most thread_count() ranges, and calls body(begin, end) for each. Each
 /// range begins at a multiple of `grain`.
 template <class Body>
 void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
@@ -49,9 +49,10 @@ void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
   });
 }
 
-/// Calls body(index) once for each index in [0, count). The function is faster than parallel_for()
-/// for work that reads memory in order: each thread processes a run of adjacent indices, so it uses
-/// the memory that it has prefetched. A thread that has finished its run helps with the others.
+/// Calls body(index) once for each index in [0, count). It is faster than parallel_for() if
+/// adjacent indices read adjacent memory. Each thread processes a run of adjacent indices, so the
+/// processor has prefetched the memory of the next index. A thread that has finished its run helps
+/// with the runs of other threads.
 template <class Body>
 void parallel_runs(int64_t count, Body&& body) {
   constexpr int64_t kMostRuns = 64;

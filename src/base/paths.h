@@ -6,8 +6,8 @@
 
 namespace longhaul {
 
-/// Returns whether the path exists. Returns true if the path cannot be examined, because opening it
-/// will report the reason.
+/// Returns whether the path exists. Also returns true if the path cannot be examined. The caller
+/// then tries to open the path, and this attempt reports the reason.
 inline bool is_there(const std::filesystem::path& path) {
   std::error_code unreadable;
   return std::filesystem::exists(path, unreadable) || unreadable;

@@ -1,7 +1,8 @@
 #pragma once
-// A queue executes work in order. Operations take a queue as their first argument. The host's queue
-// executes work immediately. A device's queue submits work and returns. A device may belong to a
-// communicator (base/communicator.h).
+// A Queue is the place where operations are executed in order. It is the first argument of an
+// operation. An operation on the host's queue is complete when it returns. An operation on a
+// device's queue only submits work to the device and returns. A device may belong to a communicator
+// (base/communicator.h).
 
 #include <algorithm>
 #include <memory>
@@ -30,11 +31,12 @@ class Queue {
   const std::shared_ptr<DeviceQueue>& shared_device() const { return device_; }
   /// Returns the communicator. The result is null if the device works alone.
   const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
-  /// Returns the rank in the communicator. 0 is the root, or a device that works alone.
+  /// Returns the rank in the communicator. Rank 0 is called the root. A device without a
+  /// communicator, and the host, also have rank 0.
   int rank() const { return rank_; }
   int ranks() const { return communicator_ == nullptr ? 1 : communicator_->size(); }
-  /// Returns whether `says` is true on at least one rank of the communicator. All ranks must call
-  /// it.
+  /// Returns whether at least one rank of the communicator passed `says` = true. All ranks must
+  /// call it.
   bool any_member(bool says) const {
     return communicator_ == nullptr ? says : communicator_->any(rank_, says);
   }

@@ -19,9 +19,9 @@ std::string read_regular_file(const std::filesystem::path& path, size_t most);
 std::optional<std::string> read_if_regular(const std::filesystem::path& path, size_t most);
 
 /// Opens a file that belongs to this program for reading and writing. Creates it if it does not
-/// exist. Links are not followed. Throws UserError for pipes, devices and files with a second hard
-/// link ("FILE: not a regular file", "FILE: has other names too", "FILE: cannot be written:
-/// REASON").
+/// exist. Links are not followed. Throws UserError "FILE: not a regular file" for pipes and
+/// devices, "FILE: has other names too" for files with a second hard link, and "FILE: cannot be
+/// written: REASON" if opening fails.
 int open_own_file(const std::filesystem::path& path);
 
 }  // namespace longhaul

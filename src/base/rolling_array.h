@@ -1,7 +1,7 @@
 #pragma once
 // RollingArray is an array to which values are appended at the end and from which values are
-// removed at the front. It can be saved in session files. It is in the memory of the queue of the
-// last append.
+// removed at the front. It can be saved in session files. The values are on the host or on a
+// device, depending on the queue of the last append.
 
 #include <algorithm>
 #include <span>
@@ -111,9 +111,9 @@ class RollingArray {
     const int64_t all = size() + more;
     const bool fits = bytes_of(first_ + all) <= device_.capacity();
     if (numbers_.empty() && !device_.empty() && fits) return;
-    // If values were removed at the front, the remaining values move to the start of new memory
-    // when they reach the end of the old one. In this case, half of the size is reserved in
-    // addition, so such moves are rare.
+    // Values that were removed at the front leave unused memory there. When the array reaches the
+    // end of its memory, the remaining values are copied to the start of new memory. Half of their
+    // size is then reserved in addition, so that such copies are rare.
     const int64_t room = first_ > 0 ? all + all / 2 : all;
     DeviceBuffer wider;
     wider.resize(queue.shared_device(), bytes_of(room));
@@ -130,7 +130,7 @@ class RollingArray {
   static size_t bytes_of(int64_t count) { return static_cast<size_t>(count) * sizeof(T); }
 
   std::vector<T, HugePageAllocator<T>> numbers_;  ///< the values if they are on the host
-  /// Elements [first_, first_ + held_) are the values if they are on a device.
+  /// If the values are on a device, they are the elements [first_, first_ + held_) of this buffer.
   DeviceBuffer device_;
   int64_t first_ = 0, held_ = 0;
   int64_t used_ = 0;  ///< device memory from this index on holds zeros

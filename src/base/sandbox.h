@@ -26,7 +26,8 @@ struct SandboxRights {
   /// open, and receive and send on open sockets. It cannot create, connect, bind or listen on
   /// sockets.
   bool connections = false;
-  /// Whether to permit ioctl calls of NVIDIA's driver, and connections between its processes.
+  /// Whether the process uses NVIDIA's GPUs. The ioctl calls of their driver are then permitted,
+  /// and open sockets may be used as with `connections`.
   bool gpus = false;
   /// Whether the process executes other programs on untrusted input. It can then start the programs
   /// in PATH and of the system, which inherit the sandbox. It can read files only in the folders of

@@ -46,7 +46,7 @@ inline constexpr uint32_t kAllowed[] = {
     SYS_fstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs, SYS_faccessat, SYS_faccessat2,
     SYS_getcwd, SYS_getdents64, SYS_readlinkat, SYS_renameat, SYS_renameat2, SYS_unlinkat,
     SYS_mkdirat,
-    // Further restrictions.
+    // Calls that restrict the process further.
     SYS_seccomp, SYS_landlock_create_ruleset, SYS_landlock_add_rule, SYS_landlock_restrict_self,
 };
 
@@ -75,8 +75,8 @@ inline constexpr uint32_t kAllowedToPrograms[] = {
 };
 // clang-format on
 
-// If these calls fail with ENOSYS, the C library uses older calls instead. Their arguments are in
-// memory, where a filter cannot check them.
+// The sandbox rejects these calls with ENOSYS, because their arguments are in memory, where a
+// filter cannot check them. The C library then uses older calls instead.
 inline constexpr uint32_t kReplaced[] = {SYS_clone3, SYS_openat2};
 inline constexpr uint32_t kFirstUnknown = SYS_landlock_restrict_self + 1;
 

@@ -15,7 +15,8 @@ const std::array<uint64_t, 2>& hash_secrets();
 
 uint64_t seeded_hash(std::string_view text);
 
-/// Returns the keyed hash of a number. It folds two 64-bit products.
+/// Returns the keyed hash of a number. It multiplies twice, and combines the two halves of each
+/// 128-bit product.
 inline uint64_t seeded_hash(uint64_t key, const std::array<uint64_t, 2>& secrets) {
   const unsigned __int128 first = static_cast<unsigned __int128>(key ^ secrets[0]) * secrets[1];
   const uint64_t folded = static_cast<uint64_t>(first) ^ static_cast<uint64_t>(first >> 64);

@@ -1,5 +1,5 @@
 #pragma once
-// Describes limits that can prevent a thread from starting, for error messages.
+// Describes limits that can prevent a thread from starting, so that error messages can name them.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
 // Defines the type of user errors. It is separate from base/error.h, because CUDA's compiler cannot
-// compile the formatting there.
+// compile the formatting functions of that header.
 
 #include <stdexcept>
 

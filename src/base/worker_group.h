@@ -18,9 +18,9 @@ class WorkerGroup {
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;
 
-  /// Calls work(rank) for all ranks and waits for them. Returns the exception of each rank, or
-  /// null. If work(rank) throws, failed() is called immediately, so that the other ranks do not
-  /// wait for this rank.
+  /// Calls work(rank) for all ranks and waits for them. Returns one entry per rank: the exception
+  /// that work(rank) threw, or null. If work(rank) throws, failed() is called immediately, so that
+  /// the other ranks do not wait for this rank.
   std::vector<std::exception_ptr> run(const std::function<void(int rank)>& work,
                                       const std::function<void()>& failed);
 

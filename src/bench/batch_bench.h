@@ -1,5 +1,5 @@
 #pragma once
-// Measures the speed of several sequences that are decoded together.
+// Measures the speed of decoding several sequences in one batch.
 
 #include <cstdint>
 #include <memory>
@@ -19,15 +19,16 @@ struct BatchSpeed {
   int64_t steps = 0;
   Spread tokens_per_second;  ///< total over all sequences
   double step_seconds = 0;   ///< median of the time per step
-  /// On a device: median time of a step in which the host works and does not wait for the device.
+  /// On a device: the part of a step's time in which the host does not wait for the device
+  /// (median). Empty on the host.
   std::optional<double> host_seconds;
-  /// Bytes that a step reads: the keys and values of all sequences, and the weights. The weights
-  /// count once on a device, and once for every 8 sequences on a CPU.
+  /// Bytes that a step reads: the keys and values of all sequences, and the weights. A device reads
+  /// the weights once per step. A CPU reads them once for every 8 sequences.
   size_t bytes_per_step = 0;
   size_t kv_bytes = 0;               ///< total over all sequences
   std::optional<size_t> peak_bytes;  ///< largest resident set during decode
-  /// Number of sequences whose logits in the batch are bitwise equal to their logits when they are
-  /// decoded alone. It is empty if this was not checked.
+  /// Number of sequences whose logits are bitwise equal to those that result from decoding the
+  /// sequence alone. Empty if this was not checked.
   std::optional<int64_t> identical;
 };
 
@@ -39,13 +40,14 @@ struct BatchBench {
 };
 
 /// Throws UserError if the largest batch does not fit into memory. The message states the required
-/// memory, the limit, and the largest number of sequences that fits. The sequences of a batch use
-/// the methods in turn.
+/// memory, the limit, and the largest number of sequences that fit. Sequence i of a batch uses
+/// method i modulo the number of methods.
 void check_batches_fit(const std::shared_ptr<const Engine>& engine,
                        std::span<const SessionOptions> methods, const BatchBench& what);
 
-/// Measures batches. The sequences have equal prompts but share no pages. A step therefore reads as
-/// much memory as with different prompts. Stops early if it is cancelled.
+/// Measures batches. The sequences have equal prompts but share no pages of keys and values, so
+/// that a step reads as much memory as with different prompts. If the measurement is cancelled,
+/// returns the results so far.
 std::vector<BatchSpeed> bench_batches(const std::shared_ptr<const Engine>& engine,
                                       std::span<const SessionOptions> methods,
                                       const BatchBench& what, const CancelFlag* cancel);

@@ -6,7 +6,8 @@
 
 namespace longhaul {
 
-/// Returns the runs per second of the fastest of several runs. The first run is a warm-up.
+/// Calls work() repeatedly, for at least `seconds` seconds and at least `fewest` times. Returns 1 /
+/// (seconds of the fastest call). Before these calls, calls work() once without measuring it.
 template <class Work>
 double best_rate(double seconds, int fewest, Work&& work) {
   work();

@@ -1,5 +1,5 @@
 #pragma once
-// A kernel that only reads, for measuring the peak memory bandwidth.
+// Declares a kernel that only reads memory. It measures the peak bandwidth of the memory.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The spread of a value that was measured several times.
+// Computes the median, minimum and maximum of a quantity that was measured several times.
 
 #include <vector>
 
@@ -11,7 +11,7 @@ struct Spread {
   double max = 0;
 };
 
-/// Returns the spread of `values`. If there are none, all members are zero.
+/// Returns median, minimum and maximum of `values`. All are zero if there are no values.
 Spread spread_of(std::vector<double> values);
 
 }  // namespace longhaul

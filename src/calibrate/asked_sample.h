@@ -1,6 +1,6 @@
 #pragma once
-// Selects samples of the tasks of `longhaul eval` for the searches of `longhaul calibrate`. Tasks
-// and lengths are used in turn, and each use gives a different sample.
+// Selects samples of evaluation tasks (`longhaul eval`) for `longhaul calibrate`. Tasks and lengths
+// alternate, and every sample is different.
 
 #include <optional>
 #include <string>
@@ -13,21 +13,23 @@
 namespace longhaul {
 
 struct SampleRequest {
-  const std::vector<std::string>& tasks;  ///< tasks of `longhaul eval`
-  const std::vector<int64_t>& lengths;    ///< tokens of a prompt and its reply together
+  const std::vector<std::string>& tasks;  ///< evaluation tasks
+  const std::vector<int64_t>& lengths;    ///< lengths of prompt and reply together, in tokens
   uint64_t seed = 1;
 };
 
-/// Returns sample `index`. The length changes with every index, and the task changes after all
-/// lengths have been used. Throws UserError if the length is too short for the task.
+/// Returns sample number `index`. Consecutive samples have different lengths. After all lengths
+/// have been used with one task, the next task follows. Throws UserError if the length is too short
+/// for the task.
 Sample asked_sample(const SampleRequest& request, int64_t index, const PromptComposer& composer,
                     const EvalData& data);
 
-/// Returns sample `index` of one task. The depths of the answers repeat after ten samples.
+/// Returns sample number `index` of one task. The depth (relative position) of the answer in the
+/// text repeats after ten samples.
 Sample numbered_sample(const TaskInfo& task, int64_t index, int64_t length, uint64_t seed,
                        const PromptComposer& composer, const EvalData& data);
 
-/// Returns a text that identifies a chat template in the settings of a state file.
+/// Returns a text that identifies a chat template. It is a part of StateKey::settings.
 std::string chat_text(const std::optional<ChatTemplate>& chat);
 
 }  // namespace longhaul

@@ -1,8 +1,8 @@
 #pragma once
-// BlockMaps records the attention maps of some blocks of a text, during prefill with dense
-// attention. A map contains the attention probabilities between the tokens of one block, summed
-// over the query heads. ltri divides these maps into spans
-// (attention/methods/ltri/span_division.h).
+// A block is a range of `block` tokens of a text. BlockMaps records an attention map of each layer
+// for some blocks, during a prefill with dense attention. A map has the attention probabilities
+// between the tokens of the block, summed over the query heads. From these maps, ltri determines
+// how to divide blocks into spans (attention/methods/ltri/span_division.h).
 
 #include <cstdint>
 #include <vector>
@@ -14,18 +14,18 @@ namespace longhaul {
 
 class BlockMaps {
  public:
-  /// Records blocks of `block` tokens. `firsts` are the first tokens of the blocks. `shape` must
-  /// outlive this object.
+  /// `firsts` are the positions of the first tokens of the blocks. `shape` must outlive this
+  /// object.
   BlockMaps(const ModelShape& shape, int block, std::vector<int64_t> firsts);
 
-  /// Records the attention of a step. Pass it to Session::observe of a session with dense attention
-  /// on the host. Call it only during prefill.
+  /// Records the attention of one prefill step in one layer. Pass this function to Session::observe
+  /// of a session with dense attention on the host.
   void observe(LayerStep step);
 
   size_t blocks() const { return firsts_.size(); }
   int64_t first(size_t block) const { return firsts_[block]; }
-  /// Returns the map of a block. It is zero in layers that have a sliding window in the model
-  /// itself, where ltri looks up no blocks.
+  /// Returns the map of a block in a layer. It is zero in layers to which the model itself gives a
+  /// sliding window, because ltri looks up no blocks there.
   BlockMap of(int layer, size_t block) const;
 
  private:

@@ -1,8 +1,10 @@
 #pragma once
 // Trains the gates of DuoAttention for one model by gradient descent (Xiao et al. 2024, section
-// 2.2). In the rows of the answers, the training compares the last hidden states of the model with
-// gates to those of the model without gates. The training minimises this difference and the size of
-// the gates.
+// 2.2). A gate of a KV head mixes full attention with streaming attention, which attends to only
+// the first and the most recent keys (training/gated_attention.h). The prompts contain answers
+// (calibrate/answered_prompt.h). At the tokens of the answers, the last hidden states of the model
+// with gates are compared with those of the model without gates. The training minimises the
+// difference of the hidden states, plus a penalty for large gates.
 
 #include <filesystem>
 #include <memory>
@@ -20,13 +22,15 @@ namespace longhaul {
 struct DuoTraining {
   int steps = 200;
   double rate = 0.02;     ///< highest learning rate
-  double penalty = 0.05;  ///< factor of the mean gate in the loss
+  double penalty = 0.05;  ///< weight of the mean gate in the loss
   GatedAttention::Sight sight;
   GatedAttention::Full full = GatedAttention::Full::kOfStream;
-  /// Tasks of `longhaul eval`, which are used in turn. "passkeys" means ten_passkeys().
+  /// Evaluation tasks from which prompts are made, one after another. "passkeys" means
+  /// ten_passkeys().
   std::vector<std::string> tasks;
-  int words = 32;                           ///< words per passkey
-  int64_t shortest = 1000, longest = 2000;  ///< tokens of the shortest and the longest prompt
+  int words = 32;  ///< number of words of a passkey
+  /// Number of tokens of the shortest and the longest prompt.
+  int64_t shortest = 1000, longest = 2000;
   uint64_t seed = 1;
   Compute compute = Compute::kBest;
   Queue queue;  ///< queue of the training
@@ -41,7 +45,7 @@ struct DuoStep {
   double loss = 0;        ///< difference + penalty * gates
 };
 
-/// Trains the gates, one step per prompt.
+/// Trains the gates. Each step uses one prompt.
 class DuoTrainer final : public Calibration {
  public:
   /// Throws UserError for an unknown task.
@@ -53,16 +57,16 @@ class DuoTrainer final : public Calibration {
   int64_t done() const override { return done_; }
   /// Runs the next step and returns its result.
   DuoStep step();
-  /// Runs the next step. A step is never cancelled.
+  /// Runs the next step. Returns false if `cancel` is already set. A step that has begun is always
+  /// completed.
   bool advance(const CancelFlag* cancel) override;
   std::string note() const override;  ///< describes the last step of this run
   double tokens_left() const override;
 
   const Gates& gates() const { return gates_; }
-  /// Returns the best gates so far, which are used if training stops early. The steps are divided
-  /// into groups, which have at least 10 steps and at least one step per task. The result is the
-  /// gates after the group with the lowest mean loss. Before the first group is complete, the
-  /// current gates are returned.
+  /// Returns the best gates so far. Consecutive steps form groups, which have at least 10 steps and
+  /// at least one step per task. The result is the gates after the group with the lowest mean loss,
+  /// or the current gates before the first group is complete.
   const Gates& best() const { return best_.empty() ? gates_ : best_; }
 
   void save(const std::filesystem::path& file) const override;

@@ -1,8 +1,9 @@
 #pragma once
 // Finds the settings of ltri for one model (Ltri-LLM, arXiv:2412.04757): its retrieval heads, and
-// theta, phi and lambda for each layer. Prompts of several tasks are processed with dense attention
-// and answered. The replies determine the retrieval heads (eval/retrieval_heads.h). The sentences
-// from which the replies are copied determine theta and phi (calibrate/threshold_search.h).
+// the parameters theta, phi and lambda of each layer (calibrate/threshold_search.h explains them).
+// The search generates replies to prompts of several tasks with dense attention. The retrieval
+// heads are determined from the replies (eval/retrieval_heads.h). theta and phi are determined from
+// the sentences that contain the answers (calibrate/threshold_search.h).
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -20,12 +21,14 @@
 namespace longhaul {
 
 struct LtriSearchSettings {
-  std::vector<std::string> tasks;  ///< tasks of `longhaul eval`, which are used in turn
-  std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply together; used in turn
-  int samples = 4;                 ///< number of prompts per task and length
+  std::vector<std::string> tasks;  ///< evaluation tasks, which alternate
+  /// Lengths of prompt and reply together, in tokens. Prompts of these lengths alternate.
+  std::vector<int64_t> lengths;
+  int samples = 4;  ///< number of prompts per task and length
   uint64_t seed = 1;
-  SessionOptions session;            ///< the method must be dense attention
-  std::optional<ChatTemplate> chat;  ///< none: bare text, with the first words of the reply
+  SessionOptions session;  ///< the method must be dense attention
+  /// None: bare text that ends with the first words of the reply.
+  std::optional<ChatTemplate> chat;
   ThresholdSearchSettings spans;
   int64_t init = 128, block = 128;  ///< the options n_init and block of ltri
   double compression = 12;          ///< smallest number of tokens per index vector
@@ -43,7 +46,7 @@ class LtriSearch final : public Calibration {
 
   int64_t total() const override;
   int64_t done() const override { return done_; }
-  /// Runs one prompt. Throws UserError if the length is too short for the task.
+  /// Generates the reply to one prompt. Throws UserError if the length is too short for the task.
   bool advance(const CancelFlag* cancel) override;
   std::string note() const override;
   double tokens_left() const override;
@@ -55,8 +58,9 @@ class LtriSearch final : public Calibration {
   /// Returns the retrieval heads, sorted by score, best first.
   std::vector<RetrievalHead> retrieval() const;
   double lambda(int layer) const { return spans_.lambda(layer, settings_.compression); }
-  /// Returns the options of ltri for a profile: heads, form, block, and theta, phi and lambda of
-  /// every layer. Only form=paper uses the last three.
+  /// Returns the options of ltri for a profile, the file with a method's options for one model
+  /// (attention/profile.h): heads, form, block, and theta, phi and lambda of every layer. ltri uses
+  /// theta, phi and lambda only with form=paper.
   nlohmann::ordered_json options() const;
 
  private:

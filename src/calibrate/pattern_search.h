@@ -1,9 +1,11 @@
 #pragma once
-// Finds the pattern of MInference for every query head, on whole prompts (arXiv:2407.02490, section
-// 3.2). Each prompt is processed in one pass, so the last rows of the prompt select columns and
-// diagonals. All rows from token 2,500 on are evaluated. If there are several prompts, each prompt
-// votes for its best pattern with the attention that the pattern captures, and the pattern with the
-// highest sum is used.
+// Finds the attention pattern of MInference for every query head (arXiv:2407.02490, section 3.2). A
+// pattern selects a part of the keys for each query. Its score is the share of the attention
+// probabilities on the selected keys, averaged over the queries from token 2,500 on. MInference
+// selects the columns and diagonals of a pattern by the last queries of a chunk. Each prompt is
+// therefore prefilled in one chunk. First, the best pattern of each head is determined for each
+// prompt. Then the scores of a pattern are summed over the prompts for which it was the best. The
+// head gets the pattern with the highest sum.
 
 #include <memory>
 #include <string>
@@ -19,11 +21,11 @@
 namespace longhaul {
 
 struct PatternSearchSettings {
-  std::vector<std::string> tasks;  ///< tasks of `longhaul eval`, which are used in turn
-  std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply together; used in turn
+  std::vector<std::string> tasks;  ///< evaluation tasks, which alternate
+  std::vector<int64_t> lengths;    ///< lengths of prompt and reply together, which alternate
   int prompts = 2;                 ///< number of prompts
   uint64_t seed = 1;
-  SessionOptions session;  ///< the method and the chunk are ignored
+  SessionOptions session;  ///< attention method and chunk size are ignored
   std::optional<ChatTemplate> chat;
 };
 
@@ -39,10 +41,9 @@ class PatternSearch final : public Calibration {
   void save(const std::filesystem::path& file) const override;
   void restore(const std::filesystem::path& file) override;
 
-  /// Returns the patterns, [layer][query head]. The score of a pattern is the share of attention
-  /// that it captures, averaged over the prompts for which it was the best. Layers that have a
-  /// sliding window in the model itself get the published default pattern. At least one step must
-  /// be done.
+  /// Returns the patterns, [layer][query head]. HeadPattern::score is averaged over the prompts for
+  /// which the pattern was the best. Layers to which the model itself gives a sliding window get
+  /// the published default pattern. At least one step must be done.
   HeadPatterns patterns() const;
 
  private:
@@ -51,11 +52,11 @@ class PatternSearch final : public Calibration {
   std::shared_ptr<const Engine> engine_;
   const EvalData& data_;
   PatternSearchSettings settings_;
-  std::vector<HeadPatterns> found_;  ///< per prompt: the best pattern of each head
+  std::vector<HeadPatterns> found_;  ///< for each prompt: the best pattern of each head
 };
 
-/// Returns the pattern of one head, given its patterns in several prompts. It is the pattern with
-/// the highest sum of scores.
+/// Returns the pattern of one head. `of_prompts` has the best pattern of the head for each prompt.
+/// The result is the pattern whose scores in this list have the highest sum.
 HeadPattern most_caught(std::span<const HeadPattern> of_prompts);
 
 }  // namespace longhaul

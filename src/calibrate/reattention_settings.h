@@ -1,5 +1,6 @@
 #pragma once
-// Provides candidate settings of reattention for a model.
+// Lists settings of the attention method reattention, from which `longhaul calibrate` selects the
+// best for a model.
 
 #include <vector>
 
@@ -8,12 +9,13 @@
 
 namespace longhaul {
 
-/// Returns candidate settings for a context window of `window` tokens. The number of visible keys
-/// is `window`, or half or a quarter of it. Half or a quarter of the visible keys are the most
-/// recent tokens. The span is 32; if both fractions are a half, there are also settings with 16 and
-/// 64. The published setting (8,192 visible keys, half of them recent, span 32) is included in
-/// proportion. `window` is the trained context, or less if prompts are so short that all their
-/// tokens would be visible. Throws UserError if `window` is below 640.
+/// Returns candidate settings. A query attends to at most `window` keys, half of this number, or a
+/// quarter of it. Half or a quarter of these keys belong to the most recent tokens. The option span
+/// is 32. For queries that attend to half of `window`, half of it recent keys, there are also
+/// settings with span 16 and 64. One candidate has the proportions of the published setting (8,192
+/// keys, half of them recent, span 32). `window` should be the trained context, or less if the
+/// prompts are so short that each query would attend to all keys. Throws UserError if `window` is
+/// below 640.
 std::vector<SweptSetting> reattention_settings(int64_t window);
 
 /// Converts a text such as "reattention:local=1024,..." to JSON options for a profile.

@@ -1,8 +1,8 @@
 #pragma once
-// SettingsSweep finds the best of several settings of a method. All settings answer the same
-// prompts. After each round, the better half continues (successive halving: Jamieson and Talwalkar
-// 2016, arXiv:1502.07943). Settings that are as good as the best one also continue, because easy
-// prompts do not distinguish settings.
+// SettingsSweep finds the best of several settings of an attention method. In each round, all
+// remaining settings answer the same prompts. After the round, the better half of them remains
+// (successive halving: Jamieson and Talwalkar 2016, arXiv:1502.07943). All settings that are as
+// good as the best one also remain, because easy prompts cannot distinguish settings.
 
 #include <memory>
 #include <string>
@@ -17,19 +17,20 @@ namespace longhaul {
 
 struct SweptSetting {
   std::string attention;  ///< value of --attention
-  double cost = 0;        ///< cost; the cheapest of equally good settings wins
+  /// Relative cost of the setting; the cheapest of equally good settings is the best.
+  double cost = 0;
 };
 
 struct SweepSettings {
   std::string method;  ///< name of the method
-  /// The settings; the first one is the result if there are no answers yet.
+  /// The candidates. best() returns the first one as long as there are no answers.
   std::vector<SweptSetting> tried;
-  std::vector<std::string> tasks;  ///< tasks of `longhaul eval`, which are used in turn
-  std::vector<int64_t> lengths;    ///< tokens of a prompt and its reply together; used in turn
-  int prompts = 4;                 ///< number of prompts per round and setting
+  std::vector<std::string> tasks;  ///< evaluation tasks, which alternate
+  std::vector<int64_t> lengths;    ///< lengths of prompt and reply together, which alternate
+  int prompts = 4;                 ///< number of prompts that each setting answers in a round
   uint64_t seed = 1;
-  SessionOptions session;  ///< the method is ignored
-  /// None: prompts are bare text that ends with the first words of the reply.
+  SessionOptions session;  ///< the attention method is ignored
+  /// Chat template. None: prompts are bare text that ends with the first words of the reply.
   std::optional<ChatTemplate> chat;
 };
 
@@ -40,7 +41,7 @@ class SettingsSweep final : public Calibration {
     SweptSetting setting;
     int64_t asked = 0;  ///< number of answers
     double sum = 0;     ///< sum of the scores, each from 0 to 1
-    bool left = true;   ///< whether the setting still takes part
+    bool left = true;   ///< whether the setting remains
     double mean() const { return asked > 0 ? sum / static_cast<double>(asked) : 0; }
   };
 
@@ -48,7 +49,8 @@ class SettingsSweep final : public Calibration {
   SettingsSweep(std::shared_ptr<const Engine> engine, const EvalData& data,
                 const SweepSettings& settings);
 
-  /// Returns the number of answers; it increases if settings turn out to be equally good.
+  /// Returns the number of answers of the whole search. It increases if more settings than expected
+  /// remain.
   int64_t total() const override;
   int64_t done() const override { return static_cast<int64_t>(scores_.size()); }
   /// Runs one prompt with one of the settings.
@@ -59,12 +61,12 @@ class SettingsSweep final : public Calibration {
   void restore(const std::filesystem::path& file) override;
 
   const std::vector<Scored>& scored() const { return scored_; }
-  /// Returns the index of the best remaining setting. Only prompts that all remaining settings have
-  /// answered are compared.
+  /// Returns the index of the best remaining setting. The comparison uses only prompts that all
+  /// remaining settings have answered.
   size_t best() const;
 
  private:
-  /// The next answer to compute.
+  /// The next answer to compute: a setting, and the number of the prompt that it answers.
   struct Turn {
     size_t setting = 0;
     int64_t prompt = 0;
@@ -80,7 +82,8 @@ class SettingsSweep final : public Calibration {
   const EvalData& data_;
   SweepSettings settings_;
   std::vector<Scored> scored_;
-  /// Scores of all answers in order. All other state follows from them.
+  /// Scores of all answers in order. All other members can be computed from them, so only they are
+  /// saved.
   std::vector<double> scores_;
   int rounds_left_ = 0;      ///< number of rounds left, including the current one
   int64_t round_begin_ = 0;  ///< number of answers before the current round

@@ -1,10 +1,12 @@
 #pragma once
-// ThresholdSearch finds theta and phi by random search (Ltri-LLM, arXiv:2412.04757, section 5).
-// ltri uses these two values to divide a layer's blocks into spans. theta is a quantile of the
-// block's attention map, and is drawn from (0.0001, 0.95). phi is the largest overlap of two spans,
-// and is drawn from (0.01, 0.95). Both distributions are uniform. The aim is that one of the spans
-// equals the sentence with the evidence, which a question will ask for. The search also counts the
-// index vectors for each value of lambda (section 3.3.2).
+// ThresholdSearch finds the parameters theta and phi of ltri for each layer by random search
+// (Ltri-LLM, arXiv:2412.04757, section 5). With these parameters, ltri divides the blocks of a text
+// into spans. theta is a quantile of the block's attention map (calibrate/block_maps.h). phi is the
+// largest overlap of two spans. A trial draws theta from (0.0001, 0.95) and phi from (0.01, 0.95),
+// both uniformly. The evidence is the sentence that contains the answer to a question. The best
+// trial is the one in which a span is most similar to the evidence. ltri stores index vectors for
+// each block; their number depends on the parameter lambda (section 3.3.2). The search also counts
+// the index vectors for several candidates of lambda.
 
 #include <cstdint>
 #include <span>
@@ -15,7 +17,7 @@
 namespace longhaul {
 
 struct ThresholdSearchSettings {
-  /// Number of trials per layer; the first one is theta 0.9, phi 0.1, the usual values in the
+  /// Number of trials per layer. The first trial has theta 0.9 and phi 0.1, the defaults of the
   /// paper.
   int trials = 200;
   int spans = 4;     ///< largest number of spans per block
@@ -24,7 +26,7 @@ struct ThresholdSearchSettings {
   uint64_t seed = 1;
 };
 
-/// Returns the F1 score of a span's tokens relative to another span.
+/// Returns the F1 score of the tokens of `span`, relative to the tokens of `wanted`.
 double span_f1(const BlockSpan& span, const BlockSpan& wanted);
 
 class ThresholdSearch {
@@ -41,30 +43,31 @@ class ThresholdSearch {
 
   ThresholdSearch(int layers, const ThresholdSearchSettings& settings);
 
-  /// Returns the values of a trial.
+  /// Returns theta and phi of trial `number` in a layer.
   Trial trial(int layer, int number) const;
-  /// Evaluates a block of the layer in all trials. `evidence` is the range of the block's tokens
-  /// that contain the evidence. If its length is 0, only index vectors are counted.
+  /// Divides a block into spans with the parameters of every trial, and adds the F1 scores and the
+  /// numbers of index vectors to the sums of the trials. `evidence` is the range of tokens in the
+  /// block that contain the evidence. If its length is 0, only index vectors are counted.
   void add(int layer, const BlockMap& map, const BlockSpan& evidence);
 
-  /// Returns the trial with the highest mean F1. Among equal trials it is the first one. If no
-  /// block had evidence, it is the first trial.
+  /// Returns the trial with the highest mean F1, or the first of several such trials. If no block
+  /// had evidence, returns the first trial.
   Found best(int layer) const;
-  /// Returns lambda for the best trial. It is the smallest candidate with at most one index vector
-  /// per `compression` tokens. If there is no such candidate, it is the one with the fewest
-  /// vectors.
+  /// Returns lambda for the best trial. It is the smallest candidate with which there is at most
+  /// one index vector per `compression` tokens. If there is no such candidate, it is the candidate
+  /// with the fewest index vectors.
   double lambda(int layer, double compression) const;
-  /// Returns the number of tokens per index vector for the best trial and this lambda. 0 if there
-  /// are no blocks.
+  /// Returns the number of tokens per index vector for the best trial and this lambda, or 0 if no
+  /// block has been added.
   double compression(int layer, double lambda) const;
 
   static std::span<const float> lambdas();  ///< returns the candidates for lambda, ascending
 
-  /// Returns all counts, for a file. Per layer they are: the number of blocks with evidence, the
-  /// number of tokens, the sums of F1 [trials], and the numbers of index vectors [trials,
-  /// lambdas()].
+  /// Returns all sums, so that they can be saved. For each layer they are: the number of blocks
+  /// with evidence, the number of tokens, the sums of F1 [trials], and the numbers of index vectors
+  /// [trials, lambdas()].
   const std::vector<double>& numbers() const { return numbers_; }
-  /// Sets the counts. Returns false if they are invalid or if their number is wrong.
+  /// Restores the sums. Returns false if a sum is invalid or if their number is wrong.
   bool set_numbers(std::vector<double> numbers);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Formats the output of `longhaul bench`.
+// Defines the results of `longhaul bench`, and formats them as text and JSON.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -23,9 +23,11 @@ struct BenchResults {
   SessionOptions session;
   int repeat = 0;
   std::vector<MethodSpeeds> methods;
-  std::string mix;                  ///< methods that the sequences of a batch use in turn (`--mix`)
+  /// With `--mix`: the methods, separated by commas, that alternate among the sequences of a batch.
+  std::string mix;
   std::vector<BatchSpeed> batches;  ///< only with `--sessions`, which measures nothing else
-  /// The largest of all measurements of methods; taken before the machine is measured.
+  /// Largest resident memory while the methods were measured. The measurement of the machine is not
+  /// included.
   size_t peak_bytes = 0;
   std::optional<MachinePeak> machine;  ///< empty with --no-machine
   bool cancelled = false;

@@ -1,5 +1,5 @@
 #pragma once
-// Flags of `longhaul calibrate METHOD`, by method.
+// Defines the flags of `longhaul calibrate METHOD`, for all methods that can be calibrated.
 
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ struct CalibrateFlags {
   uint64_t seed = 1;
   bool save = false, json = false, quiet = false;
 
-  // Flags of several methods. Empty or 0 means the method's default.
+  // Flags that several methods have. Empty or 0 means the default of the method.
   std::vector<int64_t> lengths;
   std::string tasks;
   int prompts = 0;
@@ -49,11 +49,13 @@ struct CalibrateFlags {
     return form.raw ? std::nullopt : std::optional(engine.chat_template(form.chat_template));
   }
   Compute compute_type() const { return *compute_from_name(compute); }
-  /// Returns the queue of --device. For `auto`, it is that of an available GPU, if any.
+  /// Returns the queue of the device that --device names. For `auto`, this is a GPU if one is
+  /// available, or else the host.
   Queue queue() const;
 };
 
-// Both functions run a command and return its exit status. They throw UserError.
+// The following functions run `calibrate METHOD` and `calibrate all`. They return the exit status,
+// and throw UserError if the command cannot be executed.
 int calibrate_one(const CalibrateFlags& flags);
 int calibrate_all(const CalibrateFlags& flags);
 

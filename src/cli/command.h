@@ -1,6 +1,6 @@
 #pragma once
-// The subcommands of the program. Each function adds one subcommand and returns the function that
-// runs it.
+// Declares the subcommands of the program. Each function adds the flags of one subcommand to the
+// parser, and returns a Command with which it can be run.
 
 #include <functional>
 
@@ -10,7 +10,7 @@ namespace longhaul {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitUserError = 2;
-/// The exit status that shells report for a process that SIGINT has ended.
+/// The exit status after Ctrl-C. Shells report this status for a process that SIGINT has ended.
 inline constexpr int kExitCancelled = 130;
 
 struct Command {

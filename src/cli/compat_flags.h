@@ -1,7 +1,7 @@
 #pragma once
 // Accepts command lines of llama.cpp and ollama. Each of their flags and commands is translated to
-// this program's own, ignored with a note if it has no meaning here, or rejected with a message
-// that names the flag to use.
+// one of this program, removed with a note if it has no effect here, or rejected with a message
+// that names an alternative (cli/compat_flag_table.h).
 
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@ namespace longhaul {
 
 struct OwnArguments {
   std::vector<std::string> arguments;  ///< a command and its flags in this program's form
-  std::vector<std::string> notes;      ///< one line for each accepted flag that has no effect
+  std::vector<std::string> notes;      ///< one line for the user about each flag that was removed
 };
 
 /// Translates the command line. `given` are all arguments after the name of the program. Throws

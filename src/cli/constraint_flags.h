@@ -1,5 +1,5 @@
 #pragma once
-// Flags that constrain the form of a reply.
+// Defines the flags --json-schema and --grammar, which constrain the form of a reply.
 
 #include <optional>
 #include <string>
@@ -12,10 +12,11 @@ namespace longhaul {
 
 struct ConstraintFlags {
   void add_to(CLI::App& app);
-  /// Reads the files of the flags and compiles them. Call it before the sandbox is entered. Throws
-  /// UserError that names the flag.
+  /// Reads the schema or grammar that the flags name, and compiles it. Call it before the sandbox
+  /// is entered, because it may read a file. Throws a UserError that names the flag if the file or
+  /// its contents are invalid.
   void settle();
-  /// Returns the constraint. The result is empty if no flag is given.
+  /// Returns the constraint for replies with this tokenizer, or nothing if no flag is given.
   std::optional<grammar::Constraint> constraint(const Tokenizer& tokenizer) const;
   bool given() const { return !json_schema_.empty() || !grammar_.empty(); }
 

@@ -17,8 +17,8 @@ class EvalBar {
   StatusLine line_;
 };
 
-/// Returns a text such as "37 / 240 answers, 2 min 05 s left: dense 98 %, duo 92 %". A negative
-/// `left` means unknown.
+/// Returns a text such as "37 / 240 answers, 2 min 05 s left: dense 98 %, duo 92 %". `left` is the
+/// estimate of the remaining seconds. It is negative if there is no estimate.
 std::string progress_text(const EvalProgress& progress, double left);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Adds flags whose values are validated. An error message is one line with the flag, the value and
-// the permitted values.
+// Adds flags to CLI11's parser. If a user gives a flag an invalid value, the error message has one
+// line with the flag, the value and the permitted values.
 
 #include <fmt/format.h>
 
@@ -17,13 +17,13 @@ namespace longhaul {
 /// Splits a text at commas: "a,,b" becomes "a", "" and "b".
 std::vector<std::string> split_commas(const std::string& text);
 
-/// Returns a message such as "'abc' is no whole number from 1 to 8". The result is empty if `text`
-/// is a number in the range.
+/// If `text` is no integer in [least, most], returns a message such as "'abc' is no whole number
+/// from 1 to 8". Otherwise returns an empty text.
 std::string integer_problem(const std::string& text, int64_t least, int64_t most);
 std::string real_problem(const std::string& text, double least, double most);
 
-/// Adds a flag with a number. If the flag is repeated, the last value is used, as usual on command
-/// lines.
+/// Adds a flag whose value is a number from `least` to `most`. If the flag is repeated, the last
+/// value is used.
 template <class T>
 CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T least, T most,
                         const std::string& help) {
@@ -34,7 +34,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T lea
       return real_problem(text, static_cast<double>(least), static_cast<double>(most));
     }
   };
-  // Unlike CLI11's parser of numbers, this one reads 010 as ten.
+  // CLI11's own parser would read 010 as an octal number.
   const auto store = [&value](const std::string& text) { parse_number(text, value); };
   return app.add_option_function<std::string>(names, store, help)
       ->check(check)
@@ -43,8 +43,8 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T lea
       ->default_str(fmt::format("{}", value));
 }
 
-/// Adds a flag with the path of a file or folder. An empty value is rejected, because it usually
-/// comes from an unset variable of a script.
+/// Adds a flag whose value is the path of a file or folder. An empty value is rejected, because it
+/// usually comes from an unset variable of a shell script.
 CLI::Option* add_path(CLI::App& app, const std::string& names, std::string& value,
                       const std::string& type, const std::string& help);
 
@@ -56,11 +56,12 @@ CLI::Option* add_text(CLI::App& app, const std::string& names, std::string& valu
 CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& value,
                         std::vector<std::string> choices, const std::string& help);
 
-/// Adds a flag with a size, such as "512M" or "2.5GiB". The value is stored in bytes.
+/// Adds a flag whose value is a size, such as "512M" or "2.5GiB". `bytes` receives the size in
+/// bytes.
 CLI::Option* add_size(CLI::App& app, const std::string& names, size_t& bytes,
                       const std::string& help);
 
-/// Adds a flag with a list of numbers, such as "512,2048,8192".
+/// Adds a flag whose value is a list of numbers from `least` to `most`, such as "512,2048,8192".
 CLI::Option* add_number_list(CLI::App& app, const std::string& names, std::vector<int64_t>& values,
                              int64_t least, int64_t most, const std::string& help);
 

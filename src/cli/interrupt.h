@@ -1,12 +1,12 @@
 #pragma once
-// Handles Ctrl-C. The first one requests that the running work stops. A second one ends the program
-// at once.
+// Handles Ctrl-C. The first Ctrl-C sets a flag, so that the running work stops at the next step.
+// The second one ends the program at once.
 
 #include "base/cancel.h"
 
 namespace longhaul {
 
-/// The handler is installed as long as the object exists. Only one object may exist at a time.
+/// Handles Ctrl-C as long as the object exists. Only one object may exist at a time.
 class Interrupt {
  public:
   Interrupt();

@@ -8,13 +8,13 @@
 
 namespace longhaul {
 
-/// Reads a line. The result is empty at the end of input, or if Ctrl-C interrupted the reading,
-/// which also sets `cancel`. On a terminal, `prompt` is shown, and Ctrl-C after the first key only
-/// restarts the line. Pasted lines are inserted unchanged (cli/paste.h).
+/// Reads a line. Returns nothing at the end of input or after Ctrl-C. Ctrl-C also sets `cancel`. On
+/// a terminal, shows `prompt`. If the line on the terminal is not empty, Ctrl-C only clears this
+/// line, and reading continues. Pasted lines are part of the result, unchanged (cli/paste.h).
 std::optional<std::string> read_line(const std::string& prompt, CancelFlag& cancel);
 
-/// Returns whether a terminal has unread keys, now or within `milliseconds`. Returns false if
-/// standard input is not a terminal.
+/// Waits at most `milliseconds` for input. Returns whether standard input is a terminal on which
+/// keys have been pressed that have not been read.
 bool input_waits(int milliseconds);
 
 }  // namespace longhaul

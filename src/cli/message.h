@@ -1,5 +1,6 @@
 #pragma once
-// Reads the user's next message in a chat: a line, pasted lines, or lines between """.
+// Reads the user's next message in a chat. A message is one line, several pasted lines, or several
+// lines between two lines with """.
 
 #include <optional>
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace longhaul {
 
-/// Reads a message. The result is empty at the end of input, or if Ctrl-C interrupted the reading
-/// of an empty line, which also sets `cancel` (see read_line()).
+/// Reads a message. Returns nothing at the end of input, or if the user presses Ctrl-C while the
+/// line is empty. Ctrl-C then also sets `cancel` (read_line()).
 std::optional<std::string> read_message(CancelFlag& cancel);
 
 }  // namespace longhaul

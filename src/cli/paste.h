@@ -1,7 +1,8 @@
 #pragma once
-// Handles pasted text. A terminal marks it on request with "\x1b[200~" before and "\x1b[201~" after
-// it. The line editor shows several pasted lines as one word, such as "[pasted 1: 12 lines]". The
-// word is replaced by the lines when the message is complete.
+// Handles text that the user pastes into the terminal. On request, a terminal puts "\x1b[200~"
+// before and "\x1b[201~" after pasted text. If a pasted text has several lines, the line editor
+// shows a placeholder instead, such as "[pasted 1: 12 lines]". When the message is complete, the
+// placeholder is replaced by the lines.
 
 #include <string>
 #include <string_view>
@@ -13,11 +14,12 @@ inline constexpr std::string_view kPasteBegins = "\x1b[200~", kPasteEnds = "\x1b
 
 class Pastes {
  public:
-  /// Returns the text as the editor shows it: a single line without control characters, or a word
-  /// that represents several lines.
+  /// Returns what the editor shows for a pasted text. A single line is shown without its control
+  /// characters. Several lines are stored, and a placeholder is returned.
   std::string shown(std::string text);
 
-  /// Returns `line` with the words replaced by the pasted lines, and forgets these lines.
+  /// Returns `line` with the placeholders replaced by the stored lines, and removes the stored
+  /// lines.
   std::string put_back(std::string line);
 
  private:

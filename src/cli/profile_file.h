@@ -1,6 +1,7 @@
 #pragma once
-// Writes profiles next to a model. A profile contains settings of a method that a command found for
-// this model (attention/method_spec.h).
+// Writes profiles. A profile is a file next to a model. It contains options of an attention method
+// that a command has found for this model, and is used whenever the method runs with the model
+// (attention/method_spec.h).
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,11 +12,12 @@
 namespace longhaul {
 
 /// Throws UserError if one of the files exists, because profiles are never overwritten. Call it
-/// before the long search for settings.
+/// before the search for the options, because this search takes long.
 void refuse_to_replace(std::span<const std::filesystem::path> files);
 
-/// Writes a profile. `found_by` is the command, for readers of the file. `only_with` names options
-/// that apply only if another option has a given value (text/json_options.h).
+/// Writes a profile. `found_by` is the command that has found the options; the file mentions it for
+/// its readers. `only_with` names options that apply only if another option has a given value
+/// (text/json_options.h).
 void write_profile(const std::filesystem::path& file, std::string_view method,
                    std::string_view found_by, const nlohmann::ordered_json& options,
                    const nlohmann::ordered_json& only_with = {});

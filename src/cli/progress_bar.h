@@ -1,6 +1,6 @@
 #pragma once
-// Shows the progress of a long prompt or of other countable work. The bar is shown only if the work
-// takes more than a second.
+// Shows the progress of work that consists of countable units, such as the tokens of a prompt. The
+// bar is shown only if the work takes more than a second.
 
 #include <cstdint>
 #include <optional>
@@ -13,13 +13,13 @@ namespace longhaul {
 
 class ProgressBar {
  public:
-  /// `verb` is a word such as "reading", and `unit` names the counted things. A disabled bar draws
-  /// nothing.
+  /// `verb` is a word such as "reading", and `unit` is the name of the units in the plural. If
+  /// `enabled` is false, nothing is shown.
   ProgressBar(std::string verb, bool enabled, std::string unit = "tokens");
 
   /// Sets the number of completed units and the total. `note` is shown at the end of the line.
-  /// `left` is the remaining time in seconds, if there is a better estimate than one from the
-  /// elapsed time.
+  /// `left` is an estimate of the remaining seconds. If it is empty, the bar estimates them from
+  /// the elapsed time.
   void update(int64_t done, int64_t total, const std::string& note = "",
               std::optional<double> left = {});
   void clear() { line_.clear(); }

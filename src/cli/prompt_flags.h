@@ -1,5 +1,5 @@
 #pragma once
-// Flags for the prompt: texts, question, system message and chat template.
+// Defines the flags for the prompt: texts, question, system message and chat template.
 
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ void add_pages(CLI::App& app, PageRanges& pages);
 
 struct PromptFlags : PromptParts {
   std::vector<std::string> files;
-  PageRanges pages;  ///< pages of the files that are read
+  PageRanges pages;  ///< pages of the files to read
 
   void add_to(CLI::App& app);
 };

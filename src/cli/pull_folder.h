@@ -1,13 +1,13 @@
 #pragma once
-// The folder in which pulled models are stored.
+// Finds the folder in which `longhaul pull` stores models.
 
 #include <cstddef>
 #include <filesystem>
 
 namespace longhaul {
 
-/// Returns the user's cache folder, or the folder of models for all users if `system` is true. It
-/// is created if necessary. Throws UserError if it cannot be created or written.
+/// Returns the user's folder for models, or the folder for all users if `system` is true. Creates
+/// the folder if necessary. Throws UserError if it cannot be created or written.
 std::filesystem::path make_cache_folder(bool system = false);
 
 /// Throws UserError if the folder has fewer than `bytes` bytes of free space.

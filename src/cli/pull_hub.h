@@ -1,6 +1,6 @@
 #pragma once
-// Downloads models from the hub or another server into the user's cache folder. There they can be
-// found by name.
+// Downloads models from the hub (huggingface.co) or from another server, and stores them in the
+// user's folder (cli/pull_folder.h). Commands find them there by name.
 
 #include <filesystem>
 #include <optional>
@@ -12,8 +12,8 @@ namespace longhaul {
 
 struct PullRequest {
   ModelReference reference;
-  std::string name;    ///< name for the model; empty: the name of the file
-  bool again = false;  ///< whether the model is downloaded even if it exists
+  std::string name;    ///< name under which the model is stored; empty: the name of the file
+  bool again = false;  ///< whether the model is downloaded even if it has already been pulled
   bool progress = true;
   bool system = false;  ///< whether the model is stored in the folder for all users
 };
@@ -22,17 +22,18 @@ struct PulledModel {
   std::string name;
   std::filesystem::path path;
   int64_t bytes = 0;
-  bool fetched = false;  ///< false: the model existed already
-  /// Whether the user cancelled; received bytes are kept for the next call.
+  bool fetched = false;  ///< whether the model was downloaded; false: it had already been pulled
+  /// Whether the user has stopped the download. The received bytes are kept, and the next call
+  /// continues.
   bool cancelled = false;
 };
 
-/// Downloads a model. Reports the repository, files, sizes, licence and free space on standard
-/// error. Throws UserError.
+/// Downloads a model. Prints the repository, files, sizes, licence and free space to standard
+/// error. Throws UserError if the download fails or there is too little space.
 PulledModel pull_from_hub(const PullRequest& request);
 
-/// Returns the path of a model that was pulled with this reference, or nothing if there is none. No
-/// server is contacted.
+/// Returns the path of the model that was pulled with this reference, or nothing if there is none.
+/// Uses no network.
 std::optional<std::filesystem::path> find_pulled(const ModelReference& reference);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Records the origin of a pulled model in a file next to the models. The model is found again by
-// this record.
+// When a model is pulled, its origin is recorded in a file next to the models. This record is used
+// to find the model again by its reference (hub/model_reference.h).
 
 #include <filesystem>
 #include <optional>
@@ -21,17 +21,18 @@ struct PullRecord {
   std::string path;                ///< path of the model within the cache folder
 };
 
-/// Writes .pulled/NAME.json in the cache folder. Throws UserError.
+/// Writes the record to .pulled/NAME.json in `folder`, the folder of the models. Throws UserError
+/// if this fails.
 void keep_record(const std::filesystem::path& folder, const PullRecord& record);
 
-/// Returns the record of the model of that name. The result is empty if there is none or if it
-/// cannot be read.
+/// Returns the record of the model with this name, or nothing if there is none or it cannot be
+/// read.
 std::optional<PullRecord> read_record(const std::filesystem::path& folder, const std::string& name);
 
 /// Returns whether the reference refers to the model with this record.
 bool is_meant(const PullRecord& record, const ModelReference& reference);
 
-/// Returns the record of the referenced model. The result is empty if the model has not been
+/// Returns the record of the model to which the reference refers, or nothing if it has not been
 /// pulled.
 std::optional<PullRecord> find_record(const std::filesystem::path& folder,
                                       const ModelReference& reference);

@@ -1,6 +1,6 @@
 #pragma once
-// Implements `longhaul run --questions`: many questions about the same texts. The texts are
-// prefilled once, and the replies are decoded together.
+// Implements `longhaul run --questions`, which answers many questions about the same texts. The
+// texts are prefilled once, and the replies are decoded in a batch.
 
 #include <cstdint>
 #include <memory>
@@ -23,9 +23,9 @@ struct QuestionLine {
 /// Throws UserError if the file cannot be read or has no question.
 std::vector<QuestionLine> read_questions(const std::string& file);
 
-/// Answers the questions and prints the replies in their order. If a question fails, prints one
-/// line with the file and the line number. Returns the exit status, which is 1 if a question
-/// failed.
+/// Answers the questions and prints the replies in the order of the questions. If a question cannot
+/// be answered, prints an error with the file and the line number. Returns the exit status, which
+/// is 1 if a question could not be answered.
 int run_questions(const RunFlags& flags, const std::shared_ptr<const Engine>& engine,
                   const SessionOptions& options, const std::vector<QuestionLine>& questions,
                   const std::vector<Document>& documents);

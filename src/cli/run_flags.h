@@ -1,5 +1,5 @@
 #pragma once
-// The flags of `longhaul run`, and the texts that it processes.
+// Defines the flags of `longhaul run`.
 
 #include <string>
 #include <vector>
@@ -29,18 +29,19 @@ struct RunFlags {
   int sources = 0;        ///< number of passages to show after the reply
 
   void add_to(CLI::App& app);
-  /// Determines the meaning of words without a flag, the source of texts, and whether this is a
-  /// chat. Throws UserError for contradictory flags.
+  /// Interprets the arguments that are not flags, and sets the members that depend on several
+  /// flags: the model, the question, the files to read, and whether this is a chat. Throws
+  /// UserError for contradictory flags.
   void settle();
   std::vector<Document> read_texts(const TextLimit& limit, size_t memory) const;
-  /// Returns whether texts are only prefilled and saved, for later questions.
+  /// Returns whether the command only prefills texts and saves the session, without a question.
   bool only_reads() const {
     return !save.empty() && sampling.max_tokens == 0 && prompt.question.empty();
   }
   /// Returns whether the user specified a method with --attention.
   bool names_attention() const;
-  /// Returns whether --load is given without a text, so that the question refers to the text in the
-  /// session file.
+  /// Returns whether a session is loaded and no further text is given. The question then refers to
+  /// the text in the session file.
   bool asks_loaded() const { return !load.empty() && prompt.files.empty(); }
 
  private:
@@ -51,7 +52,7 @@ struct RunFlags {
   void check_questions() const;
 
   const CLI::App* app_ = nullptr;
-  std::vector<std::string> words_;  ///< words without a flag: MODEL QUESTION...
+  std::vector<std::string> words_;  ///< arguments that are not flags: MODEL QUESTION...
 };
 
 }  // namespace longhaul

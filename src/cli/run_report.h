@@ -1,5 +1,6 @@
 #pragma once
-// Reports the costs of a reply, as lines after the reply or as JSON.
+// Formats the statistics of a reply (times, sizes and numbers of tokens), as lines that follow the
+// reply or as JSON.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -13,8 +14,8 @@
 
 namespace longhaul {
 
-/// A text of the prompt: its name such as "report.pdf", and its description such as "27,484 bytes,
-/// PDF, 12 pages, by pdftotext".
+/// A text in the prompt. An example of `name` is "report.pdf", and one of `description` is "27,484
+/// bytes, PDF, 12 pages, by pdftotext".
 struct TextFacts {
   std::string name, description;
   size_t bytes = 0;
@@ -26,19 +27,20 @@ struct RunFacts {
   std::vector<TextFacts> texts;
   PromptReading reading;
   Reply reply;
-  bool replied = false;  ///< false: cancelled before the first token, or -n 0
+  /// Whether there is a reply; false after a cancellation before the first token, and with -n 0.
+  bool replied = false;
   /// Seconds from the beginning of prefill to the first token of the reply.
   double first_token_seconds = 0;
-  double session_load_seconds = 0;  ///< duration of --load
+  double session_load_seconds = 0;  ///< time that --load took
   size_t loaded_tokens = 0;         ///< number of tokens in the session file of --load
   std::optional<uint64_t> seed;     ///< seed of the sampler; empty at temperature 0
 
   bool cancelled() const { return !reading.finished || reply.stop == StopReason::kCancelled; }
 };
 
-/// Returns aligned lines for standard error.
+/// Returns the statistics of a command as aligned lines.
 std::string run_report(const RunFacts& facts, const Session& session);
-/// Returns one line about a turn of a chat.
+/// Returns the statistics of one turn of a chat as a single line.
 std::string turn_report(const RunFacts& facts, const Session& session);
 nlohmann::ordered_json run_json(const RunFacts& facts, const Session& session);
 

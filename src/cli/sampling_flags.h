@@ -1,5 +1,5 @@
 #pragma once
-// Flags for sampling, and for where a reply ends.
+// Defines the flags for sampling, and for the end of a reply.
 
 #include <string>
 #include <vector>
@@ -13,14 +13,15 @@ struct SamplingFlags {
   SamplerOptions sampler;
   int64_t max_tokens = 1024;
   std::vector<std::string> stop;
-  bool loops = false;  ///< whether a reply that repeats itself continues
+  bool loops = false;  ///< whether generation continues if the reply repeats itself endlessly
 
   void add_to(CLI::App& app);
-  /// Uses the model's recommended settings, except those that the user has set. Returns whether any
-  /// recommended setting is used. If the user has set a temperature, none is used.
+  /// Gives the options that the user has not set the values in `defaults`, which the model's files
+  /// recommend. Does nothing if the user has set a temperature. Returns whether any option was
+  /// changed.
   bool take_defaults(const SamplerOptions& defaults);
-  /// Returns the options of the generation. Chooses a seed if the user has given none and one is
-  /// needed. `cancel` stops the generation.
+  /// Returns the options for generating a reply. Chooses a random seed if one is needed and the
+  /// user has given none. Generation stops when `cancel` is set.
   GenerateOptions options(const CancelFlag* cancel) const;
 
  private:

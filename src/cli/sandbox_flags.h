@@ -1,5 +1,5 @@
 #pragma once
-// The flags --sandbox and --no-sandbox of the commands that open a model.
+// Defines the flags --sandbox and --no-sandbox of the commands that open a model.
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -14,14 +14,14 @@ struct SandboxFlags {
   bool asked = false, unwanted = false;
 
   void add_to(CLI::App& app);
-  /// Drops all permissions except those for reading a model (base/sandbox.h) and for writing to the
-  /// folders `written`. With --sandbox, reports this unless `quiet`, and throws UserError if the
-  /// system offers no sandbox.
+  /// Enters the sandbox (base/sandbox.h), unless --no-sandbox is given. Afterwards files can be
+  /// written only in the folders `written`. If --sandbox is given, prints a line about it unless
+  /// `quiet` is true, and throws UserError if the system has no sandbox.
   void enter(const std::vector<std::filesystem::path>& written, bool quiet,
              const SandboxRights& rights = {}) const;
-  /// Like enter(), for settings that may need more permissions: a method that writes a file given
-  /// by an option, or a GPU, whose driver writes to devices. Such commands are sandboxed only with
-  /// --sandbox.
+  /// Like enter(), but depends on the session options. Some options need more permissions: a method
+  /// that writes a file, or a GPU, whose driver writes to devices. With such options, the sandbox
+  /// is entered only if --sandbox is given.
   void enter_for(const SessionOptions& session, const std::vector<std::filesystem::path>& written,
                  bool quiet) const;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The flags of `longhaul serve`.
+// Defines the flags of `longhaul serve`.
 
 #include <map>
 #include <memory>
@@ -28,9 +28,11 @@ struct ServeFlags {
   bool open = false, quiet = false, no_web = false, keep_billing_header = false;
   int parallel = 0;  ///< largest number of running requests; 0: 8 on a CPU, 64 on a GPU
   int queued = 64;
-  int token_interval = -1;  ///< pause in milliseconds; negative: as DecodePause says
+  /// Pause between two decode steps in milliseconds. Negative: 20 on a GPU, and 20 to 100 on a CPU
+  /// (DecodePause).
+  int token_interval = -1;
   float temperature = 0;
-  /// Size of the prefix cache in bytes; 0: half of the memory without weights.
+  /// Largest size of the prefix cache in bytes. 0: the default of SchedulerOptions::cache_memory.
   size_t cache_memory = 0;
   /// Bytes of host memory for snapshots that leave a device; 0: none.
   size_t cache_host = 0;
@@ -42,14 +44,15 @@ struct ServeFlags {
 
   void add_to(CLI::App& app);
 
-  /// Throws UserError for flags that are invalid for every model.
+  /// Throws UserError for invalid or contradictory flags. This check does not depend on the model.
   void check() const;
   serve::ApiKeys keys() const;
   std::shared_ptr<http::TlsIdentity> tls() const;
-  /// Opens the sockets. Throws UserError if an address can be reached from other machines and there
-  /// are neither keys nor --open.
+  /// Opens the listening sockets. Throws UserError if an address can be reached from other
+  /// machines, but there are no API keys (`has_keys`) and --open is not given.
   std::vector<http::ListeningSocket> sockets(bool has_keys) const;
-  /// Returns the files of each offered adapter by its name. Throws UserError.
+  /// Returns the files of each offered adapter, by the name of the adapter. Throws UserError if a
+  /// value of the flag is invalid.
   std::map<std::string, std::vector<AdapterSource>> adapters() const;
   std::vector<MethodSpec> offers(const ModelShape& shape) const;
   std::string model_name() const;

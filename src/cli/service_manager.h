@@ -1,5 +1,5 @@
 #pragma once
-// Sends messages to systemd (sd_notify): ready, alive, stopping.
+// Notifies systemd about the state of a server (the protocol of sd_notify).
 
 #include <string_view>
 
@@ -7,14 +7,14 @@ namespace longhaul {
 
 class ServiceManager {
  public:
-  /// Connects to the socket of the service manager ($NOTIFY_SOCKET), if there is one. The object
-  /// must be constructed before a sandbox is entered.
+  /// Connects to systemd's socket ($NOTIFY_SOCKET) if the variable is set. The object must be
+  /// constructed before the sandbox is entered.
   ServiceManager();
   ~ServiceManager();
   ServiceManager(const ServiceManager&) = delete;
   ServiceManager& operator=(const ServiceManager&) = delete;
 
-  /// Sends "READY=1", "WATCHDOG=1" or "STOPPING=1". Does nothing if there is no service manager.
+  /// Sends "READY=1", "WATCHDOG=1" or "STOPPING=1". Does nothing if there is no socket.
   void tell(std::string_view message) const;
 
  private:

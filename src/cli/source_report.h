@@ -1,6 +1,5 @@
 #pragma once
-// Implements `run --sources`. It reports the passages on which a reply is based, as lines and as
-// JSON.
+// Implements `longhaul run --sources`, which reports the passages on which a reply is based.
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -17,15 +16,15 @@ namespace longhaul {
 inline constexpr const char* kNoParticularPassage =
     "The reply does not rest on a particular passage; check it.";
 
-/// Records on which parts of the texts the replies of a session are based.
+/// Records to which passages of the texts the replies of a session attend.
 class ReplySources {
  public:
   explicit ReplySources(Session& session) : session_(session) {}
 
   /// Call it before the prefill of a prompt of `tokens` tokens.
   void begin(int64_t tokens);
-  /// Returns the passages of the reply to that prompt. `starts_text` must be the same as in the
-  /// generation (GenerateOptions).
+  /// Returns at most `most` passages on which `reply`, the reply to this prompt, is based.
+  /// `starts_text` must be the same as in GenerateOptions.
   FoundSources find(std::span<const int32_t> prompt, const std::vector<Document>& documents,
                     std::span<const int32_t> reply, bool starts_text, size_t most) const;
 

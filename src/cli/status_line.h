@@ -1,6 +1,6 @@
 #pragma once
-// One line on standard error that is redrawn while work is running. It is shown only if standard
-// error is a terminal.
+// A StatusLine is a line on standard error that is redrawn while work is running. It is shown only
+// if standard error is a terminal.
 
 #include <string>
 
@@ -10,7 +10,7 @@ namespace longhaul {
 
 class StatusLine {
  public:
-  /// A line that is disabled, or not on a terminal, draws nothing.
+  /// If `enabled` is false, or if standard error is not a terminal, nothing is drawn.
   explicit StatusLine(bool enabled);
   ~StatusLine() { clear(); }
   StatusLine(const StatusLine&) = delete;
@@ -20,8 +20,8 @@ class StatusLine {
   bool shown() const { return shown_; }
   /// Returns the seconds since construction.
   double seconds() const { return watch_.seconds(); }
-  /// Returns whether a new text should be drawn. This is the case for the first one, for the last
-  /// one (`last`), and about ten times per second.
+  /// Returns whether the caller should draw a new text now. The result is true for the first text,
+  /// for the last text (`last`), and otherwise about ten times per second.
   bool due(bool last) const;
   /// Draws the text, which is cut to the width of the terminal.
   void draw(const std::string& text);

@@ -1,5 +1,5 @@
 #pragma once
-// Prevents text from models, files or file names from controlling the terminal.
+// Prevents control characters in replies, files and file names from controlling the terminal.
 
 #include <cstdio>
 #include <string_view>
@@ -13,7 +13,7 @@ void guard_terminals();
 /// Returns the unfiltered standard output. The line editor uses it to move the cursor.
 std::FILE* unguarded_output();
 
-/// Writes an escape sequence of this program to standard error, unfiltered.
+/// Writes an escape sequence to standard error without filtering it.
 void control_terminal(std::string_view sequence);
 
 }  // namespace longhaul

@@ -1,5 +1,5 @@
 #pragma once
-// Prefills one prompt and generates the reply, for `run` and its chat.
+// Prefills one prompt and generates the reply, for `longhaul run` and its chat.
 
 #include <cstdint>
 #include <filesystem>
@@ -20,8 +20,8 @@ struct TurnOptions {
   std::filesystem::path save;
 };
 
-/// Runs one turn. If the user cancels the turn, this is not an error; the result describes the part
-/// that was completed.
+/// Runs one turn. `instruction` is the number of tokens at the end of the prompt that belong to the
+/// question. If the user cancels the turn, the result describes the completed part.
 RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t instruction,
                   const TurnOptions& options, Interrupt& interrupt);
 

@@ -1,5 +1,5 @@
 #pragma once
-// A temporary folder that is removed together with its object.
+// Defines WorkFolder, a temporary folder that is removed by the destructor of the object.
 
 #include <cerrno>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace longhaul {
 
-/// Returns the folder for temporary files. Throws UserError that names TMPDIR if it is not a
+/// Returns the folder for temporary files. Throws UserError if the variable TMPDIR does not name a
 /// folder.
 inline std::filesystem::path temporary_folder() {
   std::error_code error;
@@ -23,7 +23,8 @@ inline std::filesystem::path temporary_folder() {
 
 class WorkFolder {
  public:
-  /// Creates the folder `parent`/`name`XXXXXX. Throws UserError.
+  /// Creates the folder `parent`/`name`XXXXXX, where XXXXXX are random characters. Throws UserError
+  /// if this fails.
   WorkFolder(const std::filesystem::path& parent, const std::string& name) {
     std::string pattern = (parent / (name + "XXXXXX")).string();
     if (mkdtemp(pattern.data()) == nullptr) {

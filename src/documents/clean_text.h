@@ -1,5 +1,5 @@
 #pragma once
-// Removes or replaces typographic characters that would disturb a model.
+// Removes or replaces characters that serve only typography and would disturb a model.
 
 #include <cstdint>
 #include <string>

@@ -1,12 +1,12 @@
 #pragma once
-// The part of ConverterProcess that runs in the other process.
+// Contains the main function of the process that ConverterProcess starts.
 
 #include "documents/converter_process.h"
 
 namespace longhaul {
 
-/// Answers requests that arrive through `socket` until its other end is closed. Then ends the
-/// process.
+/// Converts the documents of requests that arrive through `socket`, until the other end of the
+/// socket is closed. Then ends the process.
 [[noreturn]] void run_converter(int socket, const ConverterLimits& limits);
 
 }  // namespace longhaul

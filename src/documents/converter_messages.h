@@ -1,5 +1,6 @@
 #pragma once
-// Messages between a server and the process that converts its documents.
+// Defines the messages between a server and the process that converts its documents
+// (documents/converter_process.h).
 
 #include <cstdint>
 #include <string>
@@ -9,11 +10,11 @@
 
 namespace longhaul {
 
-/// A request. It is sent together with two descriptors: a pipe with the bytes of the document, and
-/// a pipe for the answer.
+/// A request to convert a document. It is sent together with two file descriptors: a pipe from
+/// which the bytes of the document are read, and a pipe to which the answer is written.
 struct ConverterRequest {
   std::string name, pages;
-  size_t text_bytes = 0;  ///< largest size of the text
+  size_t text_bytes = 0;  ///< largest size of the converted text
   std::string reason;     ///< reason for the limit (TextLimit::reason)
 
   std::string encoded() const;
@@ -21,8 +22,8 @@ struct ConverterRequest {
   bool decode(std::string_view bytes);
 };
 
-/// The answer of the process that converted the document. If the conversion failed, the answer has
-/// an error message and no document.
+/// The answer to a request. If the conversion failed, the answer has an error message instead of a
+/// document.
 struct ConverterAnswer {
   Document document;
   std::vector<std::string> warnings;
@@ -30,16 +31,17 @@ struct ConverterAnswer {
   DocumentError::Problem problem = DocumentError::Problem::kUnreadable;
 
   std::string encoded() const;
-  /// Returns false if the bytes are not a valid answer. The bytes come from a process that has read
-  /// a client's document, so they may be arbitrary.
+  /// Returns false if the bytes are not a valid answer. The bytes may be arbitrary, because a
+  /// hostile document could have taken control of the process that has converted it.
   bool decode(std::string_view bytes);
 };
 
-/// The last bytes in the pipe of the answer. They are written after the child process has ended.
+/// The last bytes in the pipe of the answer, which say how the conversion ended. The converter
+/// process writes them after the child process that converted the document has ended.
 struct ConverterTrailer {
   static constexpr uint32_t kMark = 0x4c484456;
   uint32_t mark = kMark;
-  int32_t status = 0;  ///< exit status as waitpid() returns it
+  int32_t status = 0;  ///< exit status of the child process, as waitpid() returns it
   uint32_t too_slow = 0;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
-// A process that converts documents for a server. It is started before the server reads bytes from
-// clients, and before the server gives up the permission to start programs. Each document is
-// converted in its own child process in a sandbox. The child can read programs and their libraries.
-// It cannot write files and has no sockets, and its memory, processor time and elapsed time are
-// limited.
+// ConverterProcess is a process that converts documents for a server. The server starts it before
+// it reads bytes from clients, and before it enters a sandbox in which programs cannot be started.
+// The process converts each document in a child process of its own, which is in another sandbox.
+// The child can execute programs and read their libraries. It cannot write files and has no
+// sockets. Its memory, processor time and elapsed time are limited.
 
 #include <sys/types.h>
 
@@ -15,14 +15,14 @@
 
 namespace longhaul {
 
-/// Thrown if the process has ended, so that no document can be converted.
+/// Thrown if the converter process has ended, so that no document can be converted.
 class ConverterGone : public std::runtime_error {
  public:
   ConverterGone() : std::runtime_error("the process that converts documents has ended") {}
 };
 
 struct ConverterLimits {
-  size_t memory = size_t{2} << 30;  ///< memory in bytes for each document
+  size_t memory = size_t{2} << 30;  ///< largest memory of a conversion in bytes
   bool sandbox = true;
 };
 
@@ -44,7 +44,7 @@ class ConverterProcess {
 
   /// Ends the process and all running conversions. Later conversions throw ConverterGone.
   void end() const;
-  /// Returns whether the process exists.
+  /// Returns whether the process is running.
   bool alive() const;
   pid_t id() const { return process_; }
 

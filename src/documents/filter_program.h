@@ -1,5 +1,5 @@
 #pragma once
-// Runs another program with given input and returns its output. No shell is involved.
+// Runs another program, writes to its standard input, and returns its output. No shell is used.
 
 #include <string>
 #include <string_view>
@@ -23,12 +23,12 @@ struct Filtered {
 };
 
 /// Runs a program, which is searched in PATH. The program is killed if it exceeds the limits of
-/// time or output. Beyond the limit of memory, its allocations fail. It is also killed when this
-/// process ends, and it receives Ctrl-C.
+/// time or output. Its allocations fail if it exceeds the limit of memory. It is also killed when
+/// this process ends. Ctrl-C on the terminal also reaches it.
 Filtered filter_through(const std::vector<std::string>& arguments, std::string_view input,
                         const FilterLimits& limits);
 
-/// Returns the last line of a program's error output, which usually describes the error.
+/// Returns the last line of `text`, a program's error output. It usually describes the error.
 std::string last_line(const std::string& text);
 
 }  // namespace longhaul

@@ -18,10 +18,10 @@ struct HeadedText {
   std::vector<Heading> headings;  ///< in the order of the text
 };
 
-/// Returns the text of an HTML page. Paragraphs are separated by blank lines. Items of lists and
-/// rows of tables are lines, with " | " between cells. Scripts, styles and hidden elements are
-/// omitted, and entities are decoded. Any input is accepted, and memory and time are linear in its
-/// length. `html` is UTF-8.
+/// Returns the text of an HTML page. Paragraphs are separated by blank lines. Each item of a list
+/// is a line. Each row of a table is a line with " | " between its cells. Scripts, styles and
+/// hidden elements are left out. Any text is accepted, even if it is not valid HTML. Memory and
+/// time are proportional to its length. `html` must be UTF-8.
 HeadedText text_of_html(std::string_view html);
 
 }  // namespace longhaul

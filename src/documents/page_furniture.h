@@ -1,5 +1,5 @@
 #pragma once
-// Removes headers, footers and page numbers from the pages of a PDF.
+// Removes the headers, footers and page numbers from the pages of a PDF.
 
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace longhaul {
 
-/// Removes the lines at the upper and lower edge of every page that repeat on most pages, including
-/// page numbers. Lines that differ only in their digits count as equal.
+/// Removes lines at the upper and lower edge of the pages if most pages have the same line. Lines
+/// that differ only in their digits are the same, so that page numbers are also removed.
 void remove_page_furniture(std::vector<PdfPage>& pages);
 
 }  // namespace longhaul

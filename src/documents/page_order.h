@@ -1,6 +1,6 @@
 #pragma once
-// Determines the order in which the lines of a page are read. Columns are read one after another,
-// and each row of a table is one line.
+// Determines the order in which readers read the lines of a page. Columns are read one after
+// another. A row of a table becomes one line.
 
 #include <vector>
 
@@ -11,18 +11,20 @@ namespace longhaul {
 /// A line in reading order.
 struct OrderedLine {
   PageLine line;
-  int column = 0;  ///< number of the text column; a line across columns has a number of its own
+  /// Number of the text column; a line that extends over several columns has another number.
+  int column = 0;
   bool in_table = false;  ///< whether the line is a row of a table, with " | " between its cells
 };
 
-/// The space between the columns of a page. It is empty if there are no columns.
+/// The gutter: the range of x coordinates between the two columns of a page. It is empty if the
+/// page has no columns.
 struct Gutter {
   double begin = 0, end = 0;
 };
 
-/// Returns the lines of a page in reading order. On input, `gutter` is that of the previous pages;
-/// fewer lines suffice to recognise it on this page. If the page has columns, `gutter` is set to
-/// that of this page.
+/// Returns the lines of a page in reading order. On input, `gutter` is the gutter of the previous
+/// page. If this page has columns at the same place, fewer lines suffice to recognise them. On
+/// return, `gutter` is the gutter of this page if the page has columns, and is otherwise unchanged.
 std::vector<OrderedLine> in_reading_order(const PdfPage& page, Gutter& gutter);
 
 /// Returns whether the text is a mark or number that begins an item of a list, such as "•", "-",

@@ -1,5 +1,5 @@
 #pragma once
-// Ranges of page numbers in the form of the option --pages.
+// PageRanges is a set of page numbers, which users write as the value of --pages.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,8 @@ namespace longhaul {
 class PageRanges {
  public:
   PageRanges() = default;  ///< selects all pages
-  /// Parses "5-10", "7", "-3", "12-" or several of them, separated by commas. Throws UserError.
+  /// Parses "5-10", "7", "-3" (up to 3), "12-" (from 12 on), or several of these, separated by
+  /// commas. Throws UserError if the text has another form.
   static PageRanges parse(std::string_view text);
 
   bool all() const { return ranges_.empty(); }
@@ -29,8 +30,9 @@ class PageRanges {
 /// Returns a text such as "page 7" or "pages 1, 3 and 5-9". `pages` must be ascending.
 std::string pages_in_words(const std::vector<int64_t>& pages);
 
-/// Returns the selected pages of a text in which each page begins with a line "[page N]". Throws
-/// UserError that names `name` if the text has no such lines or none of the selected pages.
+/// Returns the selected pages of a text in which each page begins with a line "[page N]". Throws a
+/// UserError that names `name`, the document, if the text has no such lines or none of the selected
+/// pages.
 std::string select_pages(const std::string& text, const PageRanges& chosen,
                          const std::string& name);
 

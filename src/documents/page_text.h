@@ -16,9 +16,9 @@ struct PageText {
 };
 
 /// Returns the text of the selected pages. Lines of a paragraph are joined, also across columns and
-/// pages. Words that a hyphen splits at the end of a line are joined, too. Lists, tables, headings
-/// and lines that end early keep their line ends. Headers, footers and page numbers that repeat on
-/// most pages are omitted.
+/// pages. Words that a hyphen splits at the end of a line are joined, too. Lines of lists, tables
+/// and headings are not joined, nor are lines that end far from the right edge. Headers, footers
+/// and page numbers are left out (documents/page_furniture.h).
 PageText text_of_pages(std::vector<PdfPage> pages, const PageRanges& chosen);
 
 }  // namespace longhaul

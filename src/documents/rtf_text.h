@@ -7,9 +7,10 @@
 
 namespace longhaul {
 
-/// Returns the paragraphs, the rows of tables (with " | " between cells) and the footnotes of an
-/// RTF file. Letters are decoded by the code pages of the file and of its fonts. Paragraphs with an
-/// outline level are headings. Any input is accepted, and memory and time are linear in its length.
+/// Returns the text of an RTF file: paragraphs, rows of tables (with " | " between cells) and
+/// footnotes. Letters are decoded by the code pages that the file and its fonts name. Paragraphs
+/// with an outline level are headings. Any bytes are accepted, even if they are not valid RTF.
+/// Memory and time are proportional to their number.
 HeadedText text_of_rtf(std::string_view bytes);
 
 }  // namespace longhaul

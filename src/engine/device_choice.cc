@@ -12,8 +12,8 @@ void settle_device(const std::shared_ptr<const Engine>& engine, std::span<Sessio
     if (each.queue.on_host()) return true;
     try {
       return Session(engine, each).has_room(tokens, reply, 0);
-    } catch (const UserError&) {  // an error of the device, or one that the host will report as
-                                  // well
+    } catch (const UserError&) {
+      // If the error does not concern the device, the host will report it too.
       return false;
     }
   };

@@ -1,5 +1,5 @@
 #pragma once
-// Decides whether a GPU is used if the user does not choose a device (`--device auto`).
+// Decides for `--device auto` whether the model runs on the GPU or on the host.
 
 #include <memory>
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace longhaul {
 
-/// Moves all `options` to the host, unless the device can run the model with each of them and has
-/// memory for `tokens` tokens and a reply. Before the call, the queues of all `options` are those
-/// of the device. The check copies the weights to the device, unless the weights alone exceed its
-/// memory. If the host is chosen, the copy is released.
+/// Sets the queue of all `options` to the host, unless the device can run the model with each of
+/// them and has memory for a prompt of `tokens` tokens and a reply of `reply` tokens. Before the
+/// call, the queues of `options` must be those of the device. To check this, the function copies
+/// the weights to the device if they fit. If it chooses the host, it releases the copy.
 void settle_device(const std::shared_ptr<const Engine>& engine, std::span<SessionOptions> options,
                    int64_t tokens, int64_t reply);
 

@@ -21,9 +21,9 @@
 namespace longhaul {
 namespace {
 
-/// Hashes a tensor of up to 64 KiB completely. For a larger one it hashes that many bytes in blocks
-/// from the first to the last byte. Each block is one page of a disk, so models of many gigabytes
-/// need some thousand reads.
+/// Hashes a tensor of up to 64 KiB completely. For a larger tensor, hashes 64 KiB in total, in
+/// blocks that are distributed over the tensor from its first to its last byte. Each block is one
+/// disk page, so models of many gigabytes need only some thousand reads.
 uint64_t hash_of_samples(const TensorView& tensor, uint64_t hash) {
   constexpr size_t kBlock = 4096, kBlocks = 16;
   const size_t bytes = tensor.bytes();
@@ -36,8 +36,8 @@ uint64_t hash_of_samples(const TensorView& tensor, uint64_t hash) {
   return hash;
 }
 
-/// Names, types, shapes and a sample of every tensor. The hash differs between models and
-/// quantizations, but an attacker can construct two models with equal hashes.
+/// Returns a hash of the names, types, shapes and samples of all tensors. It differs between models
+/// and quantizations, but an attacker can construct two models with equal hashes.
 uint64_t hash_of(const Checkpoint& checkpoint) {
   XXH64_hash_t hash = 0;
   for (const TensorView& t : checkpoint.tensors()) {
@@ -49,8 +49,7 @@ uint64_t hash_of(const Checkpoint& checkpoint) {
   return hash;
 }
 
-/// Adds the metadata that are not in the tensors: equal weights with another RoPE are another
-/// model.
+/// Adds the settings that do not follow from the tensors, such as RoPE.
 uint64_t hash_of(const ModelConfig& c, uint64_t seed) {
   const RopeTable rope = make_rope(c.rope, c.trained_context);
   const std::string text = fmt::format(
@@ -81,8 +80,7 @@ uint64_t hash_of(const ModelConfig& c, uint64_t seed) {
                               hash);
 }
 
-/// Adds the adapters: equal weights with an adapter, or with another weight of it, are another
-/// model.
+/// Adds the adapters with their weights.
 uint64_t hash_of(const std::vector<WeightedLora>& adapters, uint64_t hash) {
   for (const WeightedLora& a : adapters) {
     for (const auto& [matrix, factors] : a.file.factors()) {
@@ -102,11 +100,13 @@ uint64_t hash_of(const std::vector<WeightedLora>& adapters, uint64_t hash) {
   return hash;
 }
 
-/// If `base` is not null, it is the same model with other adapters.
+/// Returns the model of `checkpoint` with the adapters. If `base` is not null, it is the same model
+/// with other adapters, and the result shares its converted weights.
 Model load_with(const Checkpoint& checkpoint, const Model* base,
                 const std::vector<WeightedLora>& adapters, const std::filesystem::path& profiles) {
   Model model = load_model(checkpoint);
-  if (base != nullptr && !model.turned.empty()) {  // equal copies: those of the base are used
+  // The converted weights are equal, so those of the base are used.
+  if (base != nullptr && !model.turned.empty()) {
     for (size_t layer = 0; layer < model.layers.size(); ++layer) {
       model.layers[layer].k_up = base->layers[layer].k_up;
     }
@@ -117,9 +117,9 @@ Model load_with(const Checkpoint& checkpoint, const Model* base,
   return model;
 }
 
-/// The note for users: the value of a key in config.json that only Longhaul reads, or else a
-/// warning about a small model's answers. Models of less than a few million parameters are for
-/// tests.
+/// Returns the note for users: the value of a key in config.json that only Longhaul reads, or else
+/// a warning about the answers of a small model. Models with fewer than ten million parameters get
+/// no warning, because they are test models.
 std::string note_of(const Checkpoint& checkpoint) {
   if (checkpoint.format() == CheckpointFormat::kHuggingFace) {
     const auto& config = checkpoint.hf().config;
@@ -135,7 +135,8 @@ std::string note_of(const Checkpoint& checkpoint) {
       millions);
 }
 
-/// Punctuation tokens consist of ASCII punctuation marks and spaces, with at least one mark.
+/// Returns the class of a token. A punctuation token consists of ASCII punctuation marks and
+/// spaces, with at least one mark.
 TokenClass class_of(const Tokenizer& tokenizer, int32_t id) {
   if (tokenizer.is_special(id)) return TokenClass::kSpecial;
   bool marks = false;
@@ -222,8 +223,9 @@ ChatTemplate Engine::chat_template(const std::string& name_or_file) const {
   return ChatTemplate::chosen(name_or_file, std::move(tokens));
 }
 
-/// Keys and values that are not finite spoil the logits of all tokens that see them. A method that
-/// evicts them may still give a reply.
+/// Throws UserError if a row of the embedding has NaN or infinite elements. Its keys and values
+/// would make the logits of all tokens that see them invalid. If a method evicted them, the model
+/// might even give a reply.
 void Engine::check_row(int32_t token) const {
   const TensorView& matrix = model_.embedding;
   std::vector<float> row(static_cast<size_t>(matrix.cols()));
@@ -254,12 +256,13 @@ std::shared_ptr<const DeviceModel> Engine::on_device(const Queue& queue) const {
   for (const auto& known : on_device_) {
     if (known->queue() == queue) return known;
   }
-  // A copy for other devices replaces the copies that no sequence uses any more.
+  // Before weights are copied to other devices, copies that no sequence uses are released.
   std::erase_if(on_device_, [&](const auto& known) {
     return known.use_count() == 1 && (queue.communicator() == nullptr ||
                                       known->queue().communicator() != queue.communicator());
   });
-  // The copies are as large as these weights, so it is better to refuse them before they are made.
+  // The weights in device memory are as large as those in the file. If they do not fit, the error
+  // is reported before they are copied.
   const size_t room = queue.device().free_bytes();
   const size_t needed =
       (base_ ? adapter_bytes() : weight_bytes()) / static_cast<size_t>(queue.ranks());

@@ -1,6 +1,6 @@
 #pragma once
-// Engine is a model that is ready to run, with mapped weights and a tokenizer. Sessions (session.h)
-// share it.
+// Engine is an opened model: memory-mapped weights, configuration, tokenizer and LoRA adapters. Any
+// number of sequences (sequence.h) can share an engine.
 
 #include <filesystem>
 #include <map>
@@ -27,10 +27,10 @@ class Engine {
   static std::shared_ptr<const Engine> open(const std::filesystem::path& path) {
     return open(ModelSource{path, {}, {}, {}});
   }
-  /// Opens a model, optionally with adapters and with profiles from another folder.
+  /// Opens a model, optionally with LoRA adapters and with method profiles from another folder.
   static std::shared_ptr<const Engine> open(const ModelSource& source);
-  /// Returns `base` with further adapters. Both use the same weights, on the host and on devices.
-  /// Throws UserError if an adapter does not fit the model.
+  /// Returns an engine for the model of `base` with further adapters. Both engines share the
+  /// weights, on the host and on devices. Throws UserError if an adapter does not fit the model.
   static std::shared_ptr<const Engine> with_adapters(std::shared_ptr<const Engine> base,
                                                      std::vector<AdapterSource> adapters);
 
@@ -40,13 +40,14 @@ class Engine {
   /// Returns the chat template of the model. Throws UserError if the model has none, or one that
   /// cannot be parsed.
   ChatTemplate chat_template() const { return ChatTemplate::of(*checkpoint_); }
-  /// Returns another chat template with this model's tokens (`--chat-template NAME|FILE`). If the
-  /// argument is empty, returns the template of the model.
+  /// Returns the chat template with this name or in this file (`--chat-template NAME|FILE`), with
+  /// the BOS and EOS tokens of this model. If the argument is empty, returns the template of the
+  /// model.
   ChatTemplate chat_template(const std::string& name_or_file) const;
 
-  /// Returns the weights in the memory of the queue's device. If several devices share the model,
-  /// returns this device's part of the weights. The first call copies them. Throws UserError on
-  /// failure.
+  /// Returns the model's weights in the memory of the queue's device. The first call copies the
+  /// weights to the device. If several devices share the model, the result contains only the part
+  /// of this device. Throws UserError on failure.
   std::shared_ptr<const DeviceModel> on_device(const Queue& queue) const;
   /// Releases the weights in device memory as soon as no session uses them.
   void leave_device() const;
@@ -54,20 +55,23 @@ class Engine {
   double load_seconds() const { return load_seconds_; }
   size_t weight_bytes() const { return checkpoint_->total_bytes() + adapter_bytes(); }
   size_t adapter_bytes() const;
-  /// Returns the most bytes that the process needs for the adapters, at the place of the queue.
-  /// Weights that with_adapters() shares are not included.
+  /// Returns the peak memory in bytes of everything that this engine does not share with its base
+  /// engine (with_adapters()), on the host or device of the queue.
   size_t bytes_beside_base(const Queue& queue) const;
-  /// Returns the bytes that this process held when the model was opened, without the weights: the
-  /// program and its libraries, the tokenizer, tables, and documents that were read before.
+  /// Returns the resident memory of this process in bytes, measured right after the model was
+  /// opened. Mapped weights are not included. The program, its libraries, the tokenizer and
+  /// previously loaded documents are included.
   size_t process_bytes() const { return process_bytes_; }
-  /// Returns a note about the model for the readers of its replies. It is usually empty.
+  /// Returns a note that is shown to users with the replies of this model. It is usually empty.
   const std::string& note() const { return note_; }
-  /// Throws UserError if a token has no row in the embedding, or if this row is damaged. Some
-  /// fine-tuned models have a tokenizer with tokens beyond the embedding (<pad>).
+  /// Throws UserError if a token has no row in the embedding matrix, or if this row has a NaN or
+  /// infinite element. Tokenizers of some fine-tuned models have more tokens than the embedding has
+  /// rows (<pad>).
   void check_known(std::span<const int32_t> tokens) const;
-  /// Returns a hash that distinguishes models. It covers shapes, types, samples from all weights,
-  /// the metadata of heads, windows and RoPE angles, and the tokenizer. The first call computes it.
-  /// An attacker can construct two models with equal hashes.
+  /// Returns a hash by which session files identify their model. It covers the tokenizer, the
+  /// shapes and types of tensors, samples of all weights, and the metadata about heads, windows and
+  /// RoPE. The first call computes it. The hash is not cryptographic, so an attacker can construct
+  /// two models with equal hashes.
   uint64_t fingerprint() const;
 
  private:
@@ -75,7 +79,8 @@ class Engine {
 
   Engine(ModelSource source, std::shared_ptr<const Engine> base);
 
-  // This is the first member, so that it measures the construction of the members below.
+  // This is the first member, so that it measures the time in which the other members are
+  // constructed.
   Stopwatch since_open_;
   ModelSource source_;
   std::shared_ptr<const Engine> base_;  ///< engine whose weights this one uses; null: none
@@ -86,7 +91,8 @@ class Engine {
   double load_seconds_ = 0;
   size_t process_bytes_ = 0;
   mutable std::mutex device_mutex_;
-  /// The weights on each device, or on each rank of devices that share the model.
+  /// The weights on each device that has been used. If several devices share the model, each has
+  /// one element.
   mutable std::vector<std::shared_ptr<const DeviceModel>> on_device_;
   mutable std::mutex rows_mutex_;
   mutable std::vector<bool> sound_rows_;  ///< per embedding row: whether it has been checked
@@ -95,7 +101,8 @@ class Engine {
   std::string note_;
 };
 
-/// Engines that differ from another one only in their adapters (Engine::with_adapters), by name.
+/// Engines that differ from a common base engine only in their adapters (Engine::with_adapters), by
+/// name.
 using AdapterEngines = std::map<std::string, std::shared_ptr<const Engine>>;
 
 }  // namespace longhaul

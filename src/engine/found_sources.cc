@@ -7,7 +7,8 @@
 namespace longhaul {
 namespace {
 
-/// End of each token's text within the reply's text.
+/// Returns, for each token of the reply, the offset in the reply's text at which the text of the
+/// token ends.
 std::vector<size_t> ends_in_text(const Tokenizer& tokenizer, std::span<const int32_t> reply,
                                  bool starts_text) {
   Detokenizer detokenizer(tokenizer, {.skip_special = true, .starts_text = starts_text});
@@ -36,14 +37,14 @@ FoundSources find_sources(const Engine& engine, std::span<const int32_t> prompt,
   found.shown = watch.saw_anything();
   found.passages = finder.passages(watch, reply, 0, reply.size(), most);
   found.first_share = found.passages.empty() ? 0 : found.passages.front().share;
-  // Without positions the attention is less sharp: right replies of nano had 84 to 94 % on the
-  // passage where dense attention has 99 %.
+  // Scores without RoPE are less concentrated: in correct replies of nano, the right passage
+  // received 84 to 94 % of the attention instead of 99 %.
   constexpr double kWithoutPositions = 0.8;
   found.least_share = least_share_of_first_passage(engine.model().shape) *
                       (watch.without_positions() ? kWithoutPositions : 1);
   const std::vector<size_t> ends = ends_in_text(tokenizer, reply, starts_text);
   for (const ByteRange& sentence : sentences_of(decoded_reply(tokenizer, reply, starts_text))) {
-    // Tokens whose text ends inside it.
+    // The tokens whose text ends within the sentence.
     const auto first = std::ranges::upper_bound(ends, sentence.begin) - ends.begin();
     const auto last = std::ranges::upper_bound(ends, sentence.end) - ends.begin();
     found.sentences.push_back({sentence, finder.passages(watch, reply, static_cast<size_t>(first),

@@ -24,16 +24,16 @@ struct Generation::State {
     reply.text += text;
     if (on_text) on_text(text);
   }
-  /// Returns false if a stop string is complete.
+  /// Adds text to the reply. Returns false if the text now contains a stop string.
   bool push(std::string_view text) {
     emit(matcher.push(text));
     return !matcher.stopped();
   }
-  /// The reason for which the reply ends before another token is computed.
+  /// Returns the reason if the reply must end before another token is computed.
   std::optional<StopReason> limit_reached() const;
   void end(StopReason reason);
   void sample(std::span<const float> logits);
-  /// The tokens that the constraint allows; empty if it allows all.
+  /// Returns a mask of the tokens that the grammar allows, or an empty span if there is no grammar.
   std::span<const uint64_t> allowed();
 
   const Sequence& sequence;

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::string_view kPlace = "LONGHAUL-TEXT-STANDS-HERE";
 
-/// The template's text before and after a user's first message.
+/// The text that the chat template writes before and after the user's first message.
 struct Frame {
   std::string head, tail;
 };
@@ -45,8 +45,8 @@ LoadedText text_of_loaded(const Session& session, const PromptParts& parts,
     loaded.left_out = message.substr(question);
     message.resize(question);
   }
-  // As in joined documents (documents/documents.h), blanks at the end belong to the text and
-  // newlines do not.
+  // Newlines at the end do not belong to the text, but blanks do, as in joined documents
+  // (documents/documents.h).
   while (message.ends_with('\n') || message.ends_with('\r')) message.pop_back();
   loaded.text = std::move(message);
   return loaded;

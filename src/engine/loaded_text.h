@@ -1,6 +1,6 @@
 #pragma once
-// Recovers the text in a session file. With `--load FILE` and no other texts, questions refer to
-// this text.
+// Recovers the text of a user's first message from a session file (`--load FILE`), so that further
+// questions can refer to it.
 
 #include <string>
 
@@ -10,14 +10,14 @@
 namespace longhaul {
 
 struct LoadedText {
-  std::string text;      ///< empty if the file holds only a question
-  std::string left_out;  ///< the question with which the session was saved
+  std::string text;      ///< text of the message without the question; may be empty
+  std::string left_out;  ///< the question that ended the message; empty if there was none
 };
 
-/// Returns the text of a session that has just been loaded. The text is found by the chat template
-/// that `parts` names. If the session was saved with a question, the last paragraph is returned as
-/// the question. Throws UserError that names `file` if the session was saved with another template
-/// or system message.
+/// Returns the text of a session that has just been loaded. The function removes the chat template
+/// and system message of `parts` from the decoded tokens. If the message was complete when the
+/// session was saved, its last paragraph is returned as the question. Throws a UserError that names
+/// `file` if the session was saved with another template or system message.
 LoadedText text_of_loaded(const Session& session, const PromptParts& parts,
                           const std::string& file);
 

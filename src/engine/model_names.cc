@@ -35,14 +35,14 @@ const NamedModel* find_named(const std::vector<NamedModel>& models, const std::s
   return found == models.end() ? nullptr : &*found;
 }
 
-/// Adds the models whose names are not taken yet.
+/// Adds the models whose names are not yet in `models`.
 void add_new(std::vector<NamedModel> found, std::vector<NamedModel>& models) {
   for (NamedModel& model : found) {
     if (find_named(models, model.name) == nullptr) models.push_back(std::move(model));
   }
 }
 
-/// Whether the model can be read without a download or a repair.
+/// Returns whether all files of the model are available and can be read.
 bool is_at_hand(const NamedModel& model, const std::vector<NamedModel>& models) {
   try {
     return !lacks_base(model, models);
@@ -72,7 +72,7 @@ void add_folder(std::vector<fs::path>& folders, const fs::path& folder) {
   if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
 }
 
-/// Models directly in `folder`, by name.
+/// Returns the models directly in `folder`, sorted by name.
 std::vector<NamedModel> models_in(const fs::path& folder) {
   std::vector<NamedModel> models;
   std::error_code error;
@@ -112,7 +112,7 @@ std::vector<std::filesystem::path> model_folders() {
     add_folder(folders, given);
   }
   for (const fs::path& folder : program_folders()) {
-    // Any folder may have a subfolder `models`; the one of Longhaul contains nano.
+    // Other projects may also have a folder `models`. Longhaul's own one contains nano.
     if (is_model_folder(folder / "models" / "nano")) add_folder(folders, folder / "models");
   }
   if (!environment("XDG_CACHE_HOME").empty() || !environment("HOME").empty()) {

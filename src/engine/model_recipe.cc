@@ -18,7 +18,8 @@ constexpr const char* kFile = "model.json";
 constexpr size_t kMostAdapters = 64;
 constexpr size_t kMostRecipeBytes = size_t{1} << 20;
 
-/// A name without a path, of a file beside the recipe or of a model.
+/// Returns a name in a recipe, of a file beside the recipe or of a model. Throws UserError if it is
+/// not a plain name without a path.
 std::string plain_name(const nlohmann::json& value, const std::string& file, const char* key) {
   if (!value.is_string()) user_error("{}: '{}' is no text", file, key);
   auto name = value.get<std::string>();
@@ -48,7 +49,8 @@ bool is_recipe(const fs::path& folder) { return is_file(folder / kFile); }
 
 ModelRecipe read_recipe(const fs::path& folder) {
   const std::string file = (folder / kFile).string();
-  // A parsed document needs about twenty times its size.
+  // The size is limited, because a parsed JSON document needs about twenty times the memory of its
+  // text.
   if (const auto bytes = fs::file_size(file); bytes > kMostRecipeBytes) {
     user_error("{}: {}; it is read up to {}", file, format_bytes(bytes),
                format_bytes(kMostRecipeBytes));

@@ -1,7 +1,8 @@
 #pragma once
-// Reads models that consist of another model and adapters. Such a model is a folder with a file
-// model.json, for example
-// {"base": "smollm2", "adapters": [{"file": "lora.gguf", "weight": 1}]}
+// Reads recipes. A recipe describes a model that consists of a base model and LoRA adapters. It is
+// a folder with a file model.json, for example:
+//
+//   {"base": "smollm2", "adapters": [{"file": "lora.gguf", "weight": 1}]}
 
 #include <filesystem>
 #include <string>
@@ -16,10 +17,11 @@ struct ModelRecipe {
   std::vector<AdapterSource> adapters;
 };
 
-/// Returns whether a folder contains such a model.
+/// Returns whether the folder contains a recipe.
 bool is_recipe(const std::filesystem::path& folder);
 
-/// Reads model.json in the folder. Throws UserError that names the file and the key.
+/// Reads model.json in the folder. Throws a UserError that names the file and the key if the recipe
+/// is invalid.
 ModelRecipe read_recipe(const std::filesystem::path& folder);
 
 }  // namespace longhaul

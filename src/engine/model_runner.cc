@@ -14,7 +14,8 @@ Decoder make_decoder(const Engine& engine, const Queue& queue, Compute compute) 
     if (compute == Compute::kFp8) user_error("--compute fp8: only GPUs multiply 8-bit floats");
     return {engine.model(), compute};
   }
-  queue.device().ops().input(compute);  // throws before the weights are copied
+  // Throws if the device does not support `compute`, before the weights are copied.
+  queue.device().ops().input(compute);
   return {engine.on_device(queue), compute};
 }
 

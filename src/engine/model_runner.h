@@ -1,10 +1,10 @@
 #pragma once
-// ModelRunner computes a model: a decoder with buffers for activations. It runs on the host, on one
-// device, or on several devices that share the model's heads. It keeps no state of a sequence
-// between two calls, so sequences with the same queue and compute type can share it if their
-// engines are the same or differ only in adapters (Engine::with_adapters). Only one thread may use
-// a runner at a time. While one runner is between two layers of a prompt (`yield` in
-// Prefill::step), other runners may compute other sequences.
+// ModelRunner runs a model: it holds a decoder and the buffers for activations. It runs on the
+// host, on one device, or on several devices that share the model's heads. A runner keeps no state
+// of a sequence between two calls. All sequences with the same queue and compute type can therefore
+// share it, if their engines are the same or differ only in adapters (Engine::with_adapters). Only
+// one thread may use a runner at a time. While a runner is between two layers of a prompt (`yield`
+// in Prefill::step), other runners may compute other sequences.
 
 #include <cstdint>
 #include <exception>
@@ -21,14 +21,14 @@ namespace longhaul {
 struct DecodeRow {
   Sequence* sequence = nullptr;
   int32_t token = 0;  ///< the generated token to process
-  /// decode() sets this if the sequence failed. After a full context or an unknown token
-  /// (UserError) the sequence is unchanged. After any other exception the sequence is empty.
+  /// decode() sets this if the sequence failed. If the context is full or the token is unknown
+  /// (UserError), the sequence is unchanged. After any other exception the sequence is empty.
   std::exception_ptr failed = nullptr;
-  /// If `best` is not empty, decode() writes the highest logits of the next token here, after
-  /// applying `rules`. It then writes no logits into the sequence. On a device this is faster,
-  /// because copying the logits of many rows is slow.
+  /// If `best` is not empty, decode() applies `rules` to the logits and writes the highest ones
+  /// here, best first. It then writes no logits into the sequence. On a device this is faster,
+  /// because all other logits need not be copied to the host.
   std::span<BestLogit> best = {};
-  LogitRules rules = {};  ///< changes of logits before the highest are chosen
+  LogitRules rules = {};  ///< how logits are changed before the highest ones are selected
   LogitSums sums = {};    ///< output: sums over all logits
 };
 
@@ -50,14 +50,14 @@ class ModelRunner {
 
   const Queue& queue() const;
 
-  /// Returns the peak memory in bytes that a runner needs on each device while it computes up to
-  /// `rows` rows together, for sequences with up to `keys` keys per KV head.
+  /// Returns the peak size in bytes of a runner's buffers on each device, while it computes up to
+  /// `rows` tokens together for sequences with up to `keys` keys per KV head.
   static size_t working_bytes(const Engine& engine, const Queue& queue, Compute compute,
                               int64_t rows, int64_t keys);
 
-  /// Processes one generated token of a sequence. Afterwards sequence.logits() belong to the next
-  /// token. Throws UserError if the context is full (SessionOptions::context); the sequence is then
-  /// unchanged. After any other exception the sequence is empty.
+  /// Processes one generated token of a sequence. Afterwards, sequence.logits() are the logits of
+  /// the next token. Throws UserError if the context is full (SessionOptions::context); the
+  /// sequence is then unchanged. After any other exception the sequence is empty.
   void decode(Sequence& sequence, int32_t token);
 
   /// Processes one generated token of each sequence in the batch. All sequences must be different.

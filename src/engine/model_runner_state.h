@@ -1,5 +1,6 @@
 #pragma once
-// Defines the members of ModelRunner, for the source files that implement it.
+// Defines the private members of ModelRunner. Only the source files that implement ModelRunner
+// include this header.
 
 #include <memory>
 #include <optional>

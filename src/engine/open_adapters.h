@@ -7,7 +7,7 @@
 
 namespace longhaul {
 
-/// Opens the files of adapters. Throws UserError, as LoraFile::open() does.
+/// Opens LoRA adapters with their weights. Throws UserError if LoraFile::open() does.
 inline std::vector<WeightedLora> open_adapters(const std::vector<AdapterSource>& sources) {
   std::vector<WeightedLora> adapters;
   for (const AdapterSource& s : sources) adapters.push_back({LoraFile::open(s.path), s.weight});

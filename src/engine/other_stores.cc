@@ -19,10 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepest = 6;              // folders below a store
-constexpr size_t kMostEntries = 20'000;  // files of a store
+constexpr int kDeepest = 6;              // deepest level of folders that is searched
+constexpr size_t kMostEntries = 20'000;  // largest number of files that are searched in a store
 
-/// A subfolder of the folder named by the first variable that is set, or else a folder in HOME.
+/// Returns a folder of another program: a subfolder of the folder that the first set variable
+/// names, or else a folder in HOME.
 fs::path store(std::initializer_list<std::pair<const char*, const char*>> variables,
                const char* in_home) {
   for (const auto& [name, below] : variables) {
@@ -44,7 +45,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-/// Files below `folder`, sorted.
+/// Returns the files below `folder`, sorted.
 std::vector<fs::path> files_below(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -60,7 +61,8 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   return files;
 }
 
-/// The first file of a split set represents all of them. Parts for images are not models.
+/// Returns whether a file is listed as a model. For a model in several files, only the first file
+/// is listed. Files with image encoders are not listed.
 bool is_model_file(const fs::path& file) {
   const std::string name = file.filename().string();
   if (!name.ends_with(".gguf") || name.find("mmproj") != std::string::npos) return false;
@@ -80,7 +82,8 @@ std::string first_line(const fs::path& file) {
   return text ? text->substr(0, text->find('\n')) : "";
 }
 
-/// The folder models--OWNER--REPO/snapshots/COMMIT with the commit in refs/main.
+/// Adds the models in a cache of the Hugging Face hub: the folders
+/// models--OWNER--REPO/snapshots/COMMIT, where refs/main contains COMMIT.
 void add_hub_cache(const fs::path& cache, std::vector<NamedModel>& models) {
   constexpr std::string_view kPrefix = "models--";
   for (const fs::path& folder : entries_of(cache)) {
@@ -100,7 +103,7 @@ void add_hub_cache(const fs::path& cache, std::vector<NamedModel>& models) {
   }
 }
 
-/// The blob of a manifest's layer that holds the model.
+/// Returns the blob that contains the weights, according to a manifest of ollama.
 std::optional<fs::path> ollama_blob(const fs::path& manifest, const fs::path& blobs) {
   try {
     const nlohmann::json document = read_json_file(manifest);
@@ -111,12 +114,13 @@ std::optional<fs::path> ollama_blob(const fs::path& manifest, const fs::path& bl
       if (digest.find('/') == std::string::npos && is_file(blobs / digest)) return blobs / digest;
     }
   } catch (const UserError&) {
-  } catch (const nlohmann::json::exception&) {  // no manifest
+  } catch (const nlohmann::json::exception&) {  // The file is not a manifest.
   }
   return std::nullopt;
 }
 
-/// The manifests are manifests/HOST/OWNER/NAME/TAG. Names omit the usual host and owner.
+/// Adds the models of ollama. Manifests are the files manifests/HOST/OWNER/NAME/TAG. The default
+/// host and owner are omitted from names.
 void add_ollama(const fs::path& folder, std::vector<NamedModel>& models) {
   const fs::path manifests = folder / "manifests";
   for (const fs::path& file : files_below(manifests)) {

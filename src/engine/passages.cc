@@ -10,7 +10,7 @@ constexpr size_t kShortest = 40, kLongest = 400;  // length of a sentence in byt
 
 bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// Whether a sentence may end after byte `i`.
+/// Returns whether a sentence may end after byte `i`.
 bool ends_at(std::string_view text, size_t i) {
   const char c = text[i];
   const bool last = i + 1 == text.size();

@@ -1,6 +1,6 @@
 #pragma once
-// Ranks the sentences of the given texts by the attention that they received from the tokens of a
-// reply.
+// Ranks the sentences of the texts in a prompt by the attention that they received from the tokens
+// of a reply.
 
 #include <cstdint>
 #include <string>
@@ -18,20 +18,21 @@ struct ByteRange {
 };
 
 /// Divides a text into sentences, without surrounding blanks. A sentence ends after . ! ? and at
-/// the end of a paragraph. Short sentences are joined with the next one, and long ones are divided.
+/// the end of a paragraph. Short sentences are joined with the next sentence, and long sentences
+/// are divided.
 std::vector<ByteRange> sentences_of(std::string_view text);
 
-/// A sentence of a text.
+/// A sentence of one of the texts.
 struct Passage {
   size_t text = 0;   ///< index of the text
   ByteRange range;   ///< bytes of the sentence in that text
-  double share = 0;  ///< share of the sentence in the attention on all texts
+  double share = 0;  ///< attention that the sentence received, divided by that of all texts
 };
 
 class PassageFinder {
  public:
-  /// `prompt` holds the tokens that contain the texts, in order. A text that does not occur there
-  /// word for word has no passages.
+  /// `prompt` holds the tokens of the prompt, which contain the texts in order. A text that does
+  /// not occur word for word in the prompt has no passages.
   PassageFinder(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
                 const std::vector<std::string>& texts);
 
@@ -40,8 +41,8 @@ class PassageFinder {
   std::vector<Passage> passages(const SourceWatch& watch, std::span<const int32_t> reply,
                                 size_t begin, size_t end, size_t most) const;
 
-  /// Returns whether a token of the prompt is part of a passage. The passage must come from
-  /// passages().
+  /// Returns whether the prompt token with index `token` is part of a passage. The passage must
+  /// come from passages().
   bool holds(const Passage& passage, int64_t token) const;
 
  private:

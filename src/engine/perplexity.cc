@@ -14,11 +14,12 @@
 namespace longhaul {
 namespace {
 
-/// The sum over a window's scored tokens; nothing if it was cancelled.
+/// Returns the sum of the negative log-likelihoods of a window's scored tokens, or nothing if the
+/// measurement was cancelled.
 std::optional<double> score_window(Session& session, std::span<const int32_t> tokens,
                                    const PerplexityWindow& window, const PerplexityPlan& plan,
                                    const PerplexityHooks& hooks) {
-  // The last token's logits are not used, so it need not be read.
+  // The last token need not be processed, because the logits after it are not used.
   const int64_t length = window.end - 1 - window.begin;
   const int64_t in_prompt = plan.prefill > 0 ? plan.prefill : length;
   const auto text = tokens.subspan(static_cast<size_t>(window.begin));
@@ -30,7 +31,8 @@ std::optional<double> score_window(Session& session, std::span<const int32_t> to
   const int64_t total = length + std::ssize(plan.instruction);
 
   PrefillHooks pass;
-  pass.reply = length - in_prompt;  // read and forecast like a reply
+  // These tokens are processed like a reply, also in the memory forecast.
+  pass.reply = length - in_prompt;
   pass.cancel = hooks.cancel;
   pass.instruction = std::ssize(plan.instruction);
   if (plan.prefill == 0) pass.all_logits = std::ref(scorer);
@@ -113,11 +115,12 @@ PerplexityResult measure_perplexity(const std::shared_ptr<const Engine>& engine,
                                     const SessionOptions& options, std::span<const int32_t> tokens,
                                     const PerplexityPlan& plan, const PerplexityHooks& hooks) {
   const Stopwatch watch;
-  engine->check_known(tokens);  // the last token of a window is scored and not read
+  // Check all tokens here, because the last token of a window is scored but not processed.
+  engine->check_known(tokens);
   const auto windows = perplexity_windows(static_cast<int64_t>(tokens.size()), plan.window,
                                           plan.stride, plan.prefill);
   const auto to_read = [&](const PerplexityWindow& w) {
-    if (w.first_scored >= w.end) return int64_t{0};  // a last window without new tokens
+    if (w.first_scored >= w.end) return int64_t{0};  // the last window may have no new tokens
     return w.end - 1 - w.begin + std::ssize(plan.instruction);
   };
   int64_t total = 0, done = 0;

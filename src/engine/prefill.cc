@@ -12,18 +12,18 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kLogitRows = 128;        // rows whose logits exist at the same time
+constexpr int64_t kLogitRows = 128;        // number of rows whose logits are in memory at a time
 constexpr double kLongestInterval = 0.25;  // seconds between two calls of the yield hook
 
 }  // namespace
 
 struct Prefill::State {
-  /// The passes of one device of a team.
+  /// The passes of the prompt on one device.
   struct Part {
     std::vector<Pass> passes;
     size_t next = 0;
-    /// Whether the last pass was a discarding one. Its rows are only used together with the next
-    /// keeping pass, so the prompt is not cancelled between the two.
+    /// Whether the last pass had Pass::discard. The prompt is not cancelled between such a pass and
+    /// the next pass without discard, which uses its results.
     bool discarded = false;
     std::vector<ForwardPass> group;
     InsideLayer inside;
@@ -39,20 +39,20 @@ struct Prefill::State {
   void prepare(Sequence::State& each);
   PrefillStep step(Sequence::State& each, Decoder& decoder, const std::function<void()>& yield);
   bool run_group(Sequence::State& each, Decoder& decoder, const std::function<bool(int)>& go_on);
-  /// Passes the logits of the rows that the group's passes keep to the hook.
+  /// Calls PrefillHooks::all_logits with the logits of the group's rows that are not discarded.
   void tell_logits(std::span<const ForwardPass> group, Decoder& decoder, const float* hidden);
-  /// The predicted time of a layer at the end of the context, if it needs `seconds` for this group.
-  /// Its attention grows with the depth.
+  /// Returns the predicted time of a layer at the end of the context, if the layer needs `seconds`
+  /// for this group. The time of attention grows with the number of earlier tokens.
   double predicted_at_end(std::span<const ForwardPass> group, double seconds) const;
-  /// Reports that `layers` layers of the group are done.
+  /// Calls the progress hooks after `layers` layers of the group.
   void tell_progress(std::span<const ForwardPass> group, int layers) const;
   void end();
 
-  Sequence::State& sequence;  ///< the leader's sequence
+  Sequence::State& sequence;  ///< the state of rank 0
   std::vector<int32_t> prompt;
-  int64_t begin;  ///< tokens of the sequence before the prompt
+  int64_t begin;  ///< number of tokens of the sequence before the prompt
   PrefillHooks hooks;
-  std::vector<Part> parts;  ///< one per member
+  std::vector<Part> parts;  ///< one per device
   Buffer<float> rows_of_logits;
   bool ended = false;
 };
@@ -82,18 +82,18 @@ void Prefill::State::prepare(Sequence::State& each) {
   });
   each.set_angles(begin + count + hooks.to_come);
   each.whole_or_nothing([&] {
-    each.logits.clear();  // a cancelled prefill has none
+    each.logits.clear();  // a cancelled prefill has no logits
     each.drop_other_streams();
     for (int i = 1; i < each.method->streams(); ++i) each.streams.push_back(each.store().fork());
   });
 }
 
-/// Keeps the host at most two layers ahead of a device. What the yield hook queues there would
-/// otherwise run only after all layers that the host has queued.
+/// Limits how far the host queues work on a device in advance to two layers. Otherwise work that
+/// the yield hook queues would run only after all layers of the group.
 class LayersAhead {
  public:
   explicit LayersAhead(const Queue& queue) : queue_(queue) {}
-  /// Called after each layer.
+  /// Must be called after each layer.
   void limit() {
     if (queue_.on_host()) return;
     const uint64_t now = queue_.device().record_event();
@@ -139,7 +139,7 @@ PrefillStep Prefill::State::step(Sequence::State& each, Decoder& decoder,
   return part.next == part.passes.size() ? PrefillStep::kDone : PrefillStep::kMore;
 }
 
-/// Returns false if the group was given up, in which case nothing of it remains.
+/// Computes a group of passes on one device. Returns false if the group was cancelled and undone.
 bool Prefill::State::run_group(Sequence::State& each, Decoder& decoder,
                                const std::function<bool(int)>& go_on) {
   const std::span<const ForwardPass> group = nth(parts, each.options.queue.rank()).group;

@@ -22,10 +22,10 @@ void PrefillTime::add(int64_t begin, int64_t count, double share, double seconds
   attention_ = attention;
 }
 
-/// Fits attention's time of a pass as each x tokens + per_key x keys, by least squares over the
-/// later half of the passes. For a method whose rows see only a window the line is level. With too
-/// few passes the whole time is attributed to the keys, and a row costs as much as a tile of keys,
-/// since kernels compute whole tiles.
+/// Fits each * tokens + per_key * keys to the attention times of the later half of the passes, by
+/// least squares. For a method whose rows see only a window, per_key is about 0. With too few
+/// passes, the whole time is attributed to keys, and a token costs as much as a tile of keys,
+/// because kernels compute whole tiles.
 PrefillTime::Line PrefillTime::attention_line() const {
   constexpr size_t kTelling = 4;
   constexpr double kTile = 64;  // keys
@@ -34,8 +34,8 @@ PrefillTime::Line PrefillTime::attention_line() const {
   for (size_t i = from; i < passes_.size(); ++i) {
     const Pass& p = passes_[i];
     if (p.tokens <= 0) continue;
-    // The weight of a pass is the inverse of its tokens, because the error of its time grows with
-    // them.
+    // The weight of a pass is the inverse of its number of tokens, because the error of its time
+    // grows with this number.
     const double weight = 1 / p.tokens;
     tt += weight * p.tokens * p.tokens;
     tk += weight * p.tokens * p.keys;
@@ -56,8 +56,8 @@ PrefillTime::Line PrefillTime::attention_line() const {
   return line;
 }
 
-/// Seconds outside attention, over the later half of the passes. The first pass is left out because
-/// it is the first to touch its memory.
+/// Returns the seconds per token outside attention, averaged over the later half of the passes. The
+/// first pass is omitted if possible, because it also allocates memory.
 double PrefillTime::rest_of_a_token() const {
   double seconds = 0, tokens = 0;
   for (size_t i = (passes_.size() - 1) / 2; i < passes_.size(); ++i) {

@@ -1,8 +1,9 @@
 #pragma once
-// Predicts how long the rest of a prompt will take. A token at depth d has d tokens before it. It
-// costs a + b * d seconds, because attention reads all earlier tokens. Both a and b are measured
-// during prefill. Because b is derived from the time of attention, even the first pass shows how
-// much slower the last one will be.
+// PrefillTime predicts how long the rest of a prompt will take. The depth d of a token is the
+// number of tokens before it. The time of a token is modelled as a + b * d seconds, because
+// attention reads the keys of all d earlier tokens. Both a and b are estimated from the times of
+// finished passes. b is estimated from the time in attention alone, so the prediction is useful
+// already after the first pass.
 
 #include <cstdint>
 #include <vector>
@@ -14,17 +15,17 @@ class PrefillTime {
   /// `depth` is the number of tokens in the context before the prompt.
   explicit PrefillTime(int64_t depth) : depth_(depth) {}
 
-  /// Reports that the fraction `share` of a pass over prompt tokens [begin, begin + count) is done.
-  /// `seconds` is the time of the prompt so far, and `attention` is the part of it in attention.
-  /// Passes are reported in order.
+  /// Must be called in the order of the passes, whenever the fraction `share` of a pass over prompt
+  /// tokens [begin, begin + count) has been computed. `seconds` is the time of the whole prompt so
+  /// far, and `attention` is the time in attention so far.
   void add(int64_t begin, int64_t count, double share, double seconds, double attention);
 
-  /// Returns the seconds for the rest of a prompt of `total` tokens. Returns 0 if nothing has been
-  /// measured.
+  /// Returns the predicted seconds for the rest of a prompt of `total` tokens. Returns 0 before the
+  /// first add().
   double left(int64_t total) const;
 
-  /// Returns the seconds for a whole text of `total` tokens in an empty context, if each token sees
-  /// at most `reach` earlier tokens.
+  /// Returns the predicted seconds for a whole text of `total` tokens in an empty context, if each
+  /// token attends to at most `reach` earlier tokens.
   double reading(int64_t total, int64_t reach) const;
 
  private:
@@ -42,8 +43,9 @@ class PrefillTime {
 
   int64_t depth_, begin_ = -1;
   double seconds_ = 0, attention_ = 0;
-  double seconds_before_ = 0, attention_before_ = 0;  ///< values at the start of the last pass
-  double tokens_ = 0;                                 ///< finished tokens of all passes
+  /// seconds_ and attention_ at the start of the last pass.
+  double seconds_before_ = 0, attention_before_ = 0;
+  double tokens_ = 0;  ///< finished tokens of all passes
   std::vector<Pass> passes_;
 };
 

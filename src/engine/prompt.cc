@@ -10,7 +10,7 @@ namespace {
 
 PromptText text_of(const PromptParts& parts, const std::vector<std::string>& texts,
                    const Engine& engine) {
-  // A bare text keeps its last byte; a message does not end with newlines.
+  // A single bare text is used unchanged. In all other cases, newlines at the end are removed.
   const bool one_bare_text = parts.form.raw && parts.question.empty() && texts.size() == 1;
   std::string text = one_bare_text ? texts.front() : join_documents(texts, parts.question);
   if (is_blank(text)) refuse_empty_prompt();

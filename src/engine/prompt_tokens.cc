@@ -32,8 +32,9 @@ PromptTokens prompt_tokens(const Tokenizer& tokenizer, const PromptText& prompt,
   made.tokens = tokenizer.encode(prompt.segments, prompt.add_special, replaced);
   if (made.tokens.empty()) user_error("the prompt is empty: it gives no tokens");
   if (question.empty()) return made;
-  // Templates may trim a message, so the question is searched for. Bytes that are not UTF-8 were
-  // repaired before tokenization, and other bytes are in their place now.
+  // The position of the question is searched in the final text, because templates may trim
+  // messages. Invalid UTF-8 was replaced before tokenization, so the same replacement is made in
+  // the question.
   std::string repaired_text, repaired_question;
   const std::string whole = prompt.text();
   size_t ignored = 0;
@@ -55,8 +56,8 @@ std::vector<int32_t> further_turn_tokens(const Tokenizer& tokenizer, const ChatT
       tokenizer.encode(chat.further_turn(question, system), false, replaced);
   const auto is_special = [&](int32_t id) { return tokenizer.is_special(id); };
   const auto end = std::find_if(tokens.begin(), tokens.end(), is_special);
-  // The template closes the reply with a token of its own, perhaps after blanks. A reply that is
-  // already closed does not get a second one.
+  // The template ends the previous reply with a token, perhaps after blanks. If the conversation
+  // already contains this token, it is not added again.
   const bool ends = end != tokens.end() && tokenizer.end_of_message(*end) &&
                     trim_front(tokenizer.decode({tokens.begin(), end})).empty();
   if (closed && ends) tokens.erase(tokens.begin(), end + 1);
@@ -66,7 +67,7 @@ std::vector<int32_t> further_turn_tokens(const Tokenizer& tokenizer, const ChatT
 std::vector<int32_t> tokens_before_question(
     const Tokenizer& tokenizer,
     const std::function<PromptText(const std::string& question)>& asking, size_t* replaced) {
-  // Two questions without a common beginning.
+  // The two questions have no common beginning.
   std::vector<int32_t> tokens = prompt_tokens(tokenizer, asking("What?"), "", replaced).tokens;
   const std::vector<int32_t> other = prompt_tokens(tokenizer, asking("1"), "").tokens;
   const auto [end, ignored] =

@@ -8,8 +8,8 @@ namespace {
 
 struct Choice {
   const char* attention;
-  bool smaller_type;       ///< with --kv-type q8_0
-  const char* of_profile;  ///< requires the profile of this method; empty: requires none
+  bool smaller_type;       ///< whether it is recommended with --kv-type q8_0
+  const char* of_profile;  ///< method whose profile must exist; empty: none
   const char* why;
 };
 
@@ -58,7 +58,7 @@ std::vector<Recommendation> recommendations(const ModelShape& shape, int64_t tok
       if (!stays_within_training(*method, shape, tokens, chunk)) continue;
       if (!fits(choice.attention, type)) continue;
       found.push_back({choice.attention, type, choice.why});
-    } catch (const UserError&) {  // it needs options, or another kind of model
+    } catch (const UserError&) {  // the method needs options or does not support the model
     }
   }
   return found;

@@ -12,7 +12,7 @@ Sampler::Sampler(const SamplerOptions& options) : options_(options), random_(opt
 
 int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> history,
                         std::span<const uint64_t> mask) {
-  // The samplers of a thread share this memory, which has 8 bytes for each token of the vocabulary.
+  // All samplers of a thread share this buffer of 8 bytes per token of the vocabulary.
   thread_local std::vector<BestLogit> memory;
   candidates_.swap(memory);
   collect(logits, history, mask);
@@ -30,7 +30,7 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> 
   return chosen;
 }
 
-/// The tokens to which the repeat penalty applies.
+/// Returns the tokens to which the repeat penalty applies.
 std::vector<int32_t> Sampler::repeated(std::span<const int32_t> history) const {
   const size_t recent = std::min(history.size(), static_cast<size_t>(options_.repeat_last));
   std::vector<int32_t> ids(history.end() - static_cast<ptrdiff_t>(recent), history.end());
@@ -39,7 +39,8 @@ std::vector<int32_t> Sampler::repeated(std::span<const int32_t> history) const {
   return ids;
 }
 
-/// Collects the best candidates: one for temperature 0, else top_k; all without a top_k.
+/// Sets candidates_ to the tokens with the highest logits: one at temperature 0, otherwise top_k,
+/// or all tokens if top_k is not set.
 void Sampler::collect(std::span<const float> logits, std::span<const int32_t> history,
                       std::span<const uint64_t> mask) {
   thread_local std::vector<float> changed;
@@ -53,8 +54,8 @@ void Sampler::collect(std::span<const float> logits, std::span<const int32_t> hi
   collect_candidates(logits, mask, static_cast<size_t>(most), candidates_);
 }
 
-/// Sorts the candidates. Without a top_k only the best one is moved to the front, because
-/// keep_top_p() sorts as far as necessary.
+/// Sorts the candidates. If top_k is not set, only the best candidate is moved to the front,
+/// because keep_top_p() sorts as many candidates as it needs.
 void Sampler::sort_top_k() {
   const auto sorted = options_.top_k > 0 ? candidates_.end() : candidates_.begin() + 1;
   std::partial_sort(candidates_.begin(), sorted, candidates_.end(), better);

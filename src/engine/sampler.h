@@ -1,6 +1,6 @@
 #pragma once
-// Samples the next token. The order of the stages is that of llama.cpp: repeat penalty, then top-k,
-// top-p and min-p on the probabilities at temperature 1, then temperature, then the random choice.
+// Sampler selects the next token from the logits. Its stages have the order of llama.cpp: repeat
+// penalty; top-k, top-p and min-p with probabilities at temperature 1; temperature; random choice.
 
 #include <cstdint>
 #include <random>
@@ -12,15 +12,16 @@
 namespace longhaul {
 
 struct SamplerOptions {
-  /// 0: always the most likely token; top_k, top_p and min_p then have no effect.
+  /// If it is 0, the most likely token is always selected, and top_k, top_p and min_p have no
+  /// effect.
   float temperature = 0;
   int top_k = 40;  ///< keep the k most likely tokens; 0 or below: all
   /// Keep the fewest most likely tokens whose total probability is at least this; 1: all.
   float top_p = 0.95f;
   /// Keep tokens whose probability is at least this fraction of the highest one; 0: all.
   float min_p = 0.05f;
-  /// Positive logits of recent tokens are divided by this number. Negative ones are multiplied by
-  /// it.
+  /// Positive logits of recent tokens are divided by this number, and negative logits are
+  /// multiplied by it.
   float repeat_penalty = 1;
   int repeat_last = 64;  ///< number of recent tokens to which the penalty applies
   uint64_t seed = 0;
@@ -32,9 +33,9 @@ class Sampler {
   explicit Sampler(const SamplerOptions& options);
 
   /// Returns the sampled token. `logits` is [vocab]. `history` holds the tokens of the context in
-  /// order. A NaN logit is treated as impossible. Among equal logits the lowest id is chosen.
-  /// `mask` allows token i if bit i % 64 of element i / 64 is set; an empty mask allows all tokens.
-  /// Throws UserError if no logit is finite.
+  /// order. A token whose logit is NaN is never selected. Among equal logits, the lowest token id
+  /// is preferred. `mask` allows token i if bit i % 64 of element i / 64 is set; an empty mask
+  /// allows all tokens. Throws UserError if no logit is finite.
   int32_t sample(std::span<const float> logits, std::span<const int32_t> history,
                  std::span<const uint64_t> mask = {});
 

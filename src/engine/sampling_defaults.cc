@@ -10,12 +10,13 @@
 namespace longhaul {
 namespace {
 
-/// The numbers of either kind of file; absent ones are empty.
+/// The settings of a file; those that it does not contain are empty.
 struct Numbers {
   std::optional<double> temperature, top_k, top_p, min_p, penalty, penalty_last;
 };
 
-/// The values of transformers for keys that a file with `do_sample` leaves out.
+/// Returns the settings of a generation_config.json with `do_sample`. Missing keys have the
+/// defaults of transformers.
 Numbers of_generation_config(const nlohmann::json& config) {
   Numbers n;
   if (!config.is_object()) return n;
@@ -48,7 +49,7 @@ Numbers of_metadata(const GgufMetadata& metadata) {
   return n;
 }
 
-/// Returns false if the flag of a number would not accept its value.
+/// Returns whether a number is missing or in the range of its command-line flag.
 bool in_range(const std::optional<double>& number, double least, double most) {
   return !number || (*number >= least && *number <= most);
 }

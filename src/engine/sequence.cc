@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int kDefaultChunk = 1024;  // rows of a pass on the host
+constexpr int kDefaultChunk = 1024;  // tokens that are computed together on the host
 constexpr int kDeviceChunk = 8192;
 
 ModelShape shape_on(const Engine& engine, const Queue& queue) {
@@ -40,7 +40,7 @@ Sequence::State::State(std::shared_ptr<const Engine> e, const SessionOptions& o)
 void Sequence::State::reset() {
   tokens.clear();
   logits.clear();
-  to_be_reset = true;  // empty until a method is made, which reads files and may fail
+  to_be_reset = true;  // stays true if creating the method throws
   method = options.attention.make(shape);
   chunk = chunk_of(options.chunk, *method, options.queue);
   streams.clear();
@@ -79,8 +79,8 @@ void Sequence::State::check_decode(int32_t token) const {
   }
 }
 
-/// The method is made again and restored from an archive in memory. Both sequences count the
-/// attention so far.
+/// Creates the method again and restores its state from an archive in memory. The copy also
+/// contains the statistics of attention so far.
 std::unique_ptr<Sequence::State> Sequence::State::clone() const {
   auto copy = std::make_unique<State>(engine, options);
   if (to_be_reset) return copy;
@@ -112,11 +112,12 @@ int64_t Sequence::State::keep_prefix(std::span<const int32_t> text) {
   const int64_t held = static_cast<int64_t>(tokens.size());
   const int64_t wanted = static_cast<int64_t>(text.size());
   const RopeSpec& rope = engine->model().config.rope;
-  if (!rope.same_angles(angles_length, wanted)) {  // keys are kept rotated
+  // Stored keys have been rotated with other angles.
+  if (!rope.same_angles(angles_length, wanted)) {
     reset();
     return 0;
   }
-  if (shared == held && (shared < wanted || !logits.empty())) return shared;  // continues unchanged
+  if (shared == held && (shared < wanted || !logits.empty())) return shared;  // nothing to remove
   shared = std::min(shared, wanted - 1);
   if (shared > 0 && can_rewind() && !recurrent.empty()) shared = recurrent.rewind(shared);
   if (shared <= 0 || !can_rewind()) {

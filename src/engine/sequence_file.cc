@@ -1,8 +1,9 @@
-// A session on disk: the KV store after a prompt, with a key of the settings. Layout: magic,
-// version, model fingerprint, method and its fingerprint, KV type, tokens, length of the angles,
-// logits, method state, store, state of recurrent layers if the model has some, hash. A sequence on
-// several devices (base/communicator.h) has another version, followed by the number of devices, and
-// each device has its own method state and store, in order.
+// Session files: a sequence on disk, with the settings that it depends on. A file contains, in this
+// order: magic number, version, fingerprint of the model, method and its fingerprint, KV type,
+// tokens, context length of the RoPE angles, logits, state of the method, KV store, state of
+// recurrent layers if the model has some, and a hash of the file. A sequence on several devices
+// (base/communicator.h) has another version, which is followed by the number of devices. Its file
+// contains a method state and a KV store for each device.
 
 #include <algorithm>
 #include <array>
@@ -20,13 +21,15 @@ namespace {
 
 constexpr uint64_t kMagic = 0x4b564c5548474e4cULL;  // "LNGHULVK"
 constexpr int64_t kMostTokens = int64_t{1} << 40;
-// Version 10 has the number of devices, and after the KV type the chunk, the resume group, and the
-// parent's tokens and name. Its stores lack the rows of the parent's tokens.
+// Version 10 is for files with a parent (SessionParent). It contains the number of devices. The
+// chunk, the resume group, and the number of tokens and name of the parent follow the KV type. The
+// KV stores do not contain the rows of the parent's tokens.
 constexpr uint32_t kVersion = 8, kVersionOfSeveralDevices = 9, kVersionWithParent = 10;
 
-/// Refuses other kinds of files first, because their checksum means nothing.
+/// Throws UserError if the file is not a session file. This is checked before the hash, which other
+/// files do not have.
 void check_magic(const std::filesystem::path& file) {
-  if (!is_file(file)) return;  // the reader reports the error
+  if (!is_file(file)) return;  // ByteReader reports the error
   std::ifstream in(file, std::ios::binary);
   std::array<char, sizeof kMagic> begin{};
   if (!in.read(begin.data(), begin.size())) return;
@@ -46,7 +49,7 @@ uint32_t check_version(ByteReader& in, int devices, const std::string& name) {
              name, saved, devices);
 }
 
-/// The fields that only version 10 has.
+/// Reads the fields that only version 10 has.
 SessionParent read_parent(ByteReader& in, int chunk, ResumeGroup group, const std::string& name) {
   const auto saved_chunk = in.number<int32_t>();
   const auto saved_group = in.number<uint8_t>();
@@ -66,24 +69,24 @@ SessionParent read_parent(ByteReader& in, int chunk, ResumeGroup group, const st
   return parent;
 }
 
-/// A text of the file in a form that is safe to print in messages.
+/// Returns a text of the file in a form that is safe to print in error messages.
 std::string shown(const std::string& text) {
   const bool plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
   return plain ? text : printable(text);
 }
 
-/// A method's text in the canonical form of this build. An older file leaves out options that were
-/// added later.
+/// Returns the text of a method in the canonical form of this build. Older files do not contain
+/// options that were added later.
 std::string said_now(const std::string& method, const ModelShape& shape) {
   try {
     return MethodSpec::parse(method).for_model(shape).text();
   } catch (const UserError&) {
-    return method;  // this build does not have the method
+    return method;  // this build does not have the method or an option
   }
 }
 
-/// Checks the parts of a file against each other.
+/// Checks that the parts of a file are consistent.
 void check_parts(const AttentionDriver& method, const KvStore& store, int64_t tokens,
                  const std::string& file) {
   try {
@@ -100,14 +103,16 @@ void check_parts(const AttentionDriver& method, const KvStore& store, int64_t to
   }
 }
 
-/// Most memory of the store and the method's state while the rest of a file is read. It is never
-/// more than their size in the file, except for the unused ends of pages. If rows are offloaded,
-/// one list is in memory in addition to the rows that the method holds there.
+/// Returns the peak memory of the KV store and the method's state while the rest of a file is
+/// restored. Without the unused ends of pages, it does not exceed their size in the file. If rows
+/// are offloaded, one whole list is in memory at a time, in addition to the rows that the method
+/// keeps in memory.
 size_t most_bytes_restored(const AttentionDriver& method, const KvLayout& layout, int64_t tokens,
                            int chunk, uint64_t in_file) {
   const auto lists = static_cast<size_t>(layout.all_heads());
   const size_t as_in_file = static_cast<size_t>(in_file) + lists * layout.page_bytes();
-  if (method.keeps_replies()) return as_in_file;  // the number of reply tokens is not known
+  // The file does not say how many rows belong to replies.
+  if (method.keeps_replies()) return as_in_file;
   return std::min(as_in_file,
                   method.most_kv_bytes(layout, tokens, chunk) + layout.bytes_for(tokens) / lists);
 }
@@ -115,7 +120,7 @@ size_t most_bytes_restored(const AttentionDriver& method, const KvLayout& layout
 }  // namespace
 
 bool is_session_file(const std::filesystem::path& file) {
-  if (!is_file(file)) return false;  // the size of a pipe is only known after reading it
+  if (!is_file(file)) return false;  // pipes and other special files are not session files
   uint64_t magic = 0;
   std::ifstream in(file, std::ios::binary);
   in.read(reinterpret_cast<char*>(&magic), sizeof magic);
@@ -240,7 +245,7 @@ void Sequence::State::load(const std::filesystem::path& file, const State* paren
   const auto of_parent = [&](const State& each) {
     return parent == nullptr ? nullptr : &parent->of_member(each.options.queue.rank());
   };
-  // Everything is read before this sequence changes.
+  // The whole file is read before this sequence changes.
   std::vector<State::RestoredPart> parts;
   s.for_each([&](const State& each) {
     parts.push_back(each.restore_part(in, std::ssize(text), name, of_parent(each), before.tokens));
@@ -254,7 +259,7 @@ void Sequence::State::load(const std::filesystem::path& file, const State* paren
   s.logits = std::move(read_logits);
 }
 
-/// Reads the state of one device's method and its store.
+/// Reads the state of the method and the KV store of one device.
 Sequence::State::RestoredPart Sequence::State::restore_part(ByteReader& in, int64_t of_tokens,
                                                             const std::string& name,
                                                             const State* parent,

@@ -1,4 +1,4 @@
-// The memory forecast of a sequence on one device. Prompts that do not fit are refused.
+// The memory forecast of a sequence on one device, and the check that a prompt fits in memory.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kMostReply = int64_t{1} << 40;  // more than fits anywhere
+constexpr int64_t kMostReply = int64_t{1} << 40;  // more tokens than fit in any memory
 
 }  // namespace
 
@@ -21,7 +21,8 @@ size_t Sequence::State::kv_forecast(int64_t new_tokens, int64_t reply) const {
   const int64_t read = std::ssize(tokens) + new_tokens;
   const KvLayout& layout = store().layout();
   size_t bytes = 0;
-  if (method->keeps_replies()) {  // includes earlier ones until a prompt's first cut
+  // Replies to earlier prompts stay until the first eviction of the next prompt.
+  if (method->keeps_replies()) {
     const size_t everything =
         layout.bytes_for(read + reply) * static_cast<size_t>(method->streams());
     bytes = std::min(everything, method->most_kv_bytes(layout, read, chunk) +
@@ -31,7 +32,7 @@ size_t Sequence::State::kv_forecast(int64_t new_tokens, int64_t reply) const {
   }
   const size_t states = recurrent.most_bytes_of(read + reply);
   if (options.queue.on_host()) return PagePool::most_bytes(layout.page_bytes(), bytes) + states;
-  // A cut copies a layer's kept rows before it frees the others.
+  // An eviction copies the kept rows of a layer before it frees the old pages.
   if (method->forgets()) bytes += bytes / static_cast<size_t>(engine->model().config.layers);
   return bytes + states;
 }
@@ -43,7 +44,8 @@ MemoryForecast Sequence::State::forecast(int64_t new_tokens, int64_t reply) cons
   f.weights = on_host ? engine->weight_bytes() : engine->on_device(options.queue)->bytes();
   f.kv = kv_forecast(new_tokens, reply);
   const PromptFacts prompt{read - new_tokens, new_tokens, 0, chunk};
-  // Keys of a KV head: all of them, or the most that fit into the memory of all keys.
+  // The number of keys per KV head: all tokens, or the largest number that fits in the forecast KV
+  // memory.
   const size_t row = std::max<size_t>(1, store().layout().row_bytes());
   const int64_t keys = std::min(read + reply, static_cast<int64_t>(f.kv / row));
   f.working = ModelRunner::working_bytes(*engine, options.queue, options.compute,
@@ -73,7 +75,7 @@ MemoryForecast Sequence::State::check_fits(int64_t new_tokens, int64_t reply) co
 }
 
 size_t Sequence::State::memory_limit() const {
-  // Forecasts include the memory that this process already holds.
+  // The memory that this process already uses is added, because forecasts include it.
   if (options.memory_limit == 0 && !options.queue.on_host()) {
     return options.queue.device().free_bytes() + engine->on_device(options.queue)->bytes() +
            store().bytes() + recurrent.bytes();
@@ -90,7 +92,7 @@ void Sequence::State::check_memory(const MemoryForecast& need, const std::string
                                   format_bytes(need.weights), format_bytes(need.kv),
                                   format_bytes(need.working), format_bytes(need.process));
   if (need.others > 0) parts += fmt::format(", beside it {}", format_bytes(need.others));
-  // The machine may have much more memory than a control group allows.
+  // A control group may allow much less memory than the machine has.
   const bool grouped = control_group_room().value_or(limit + 1) <= limit;
   user_error("{} need {} ({}), more than {} {}; try {}", what, format_bytes(need.total()), parts,
              options.memory_limit > 0   ? "--memory-limit"

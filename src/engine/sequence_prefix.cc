@@ -1,4 +1,5 @@
-// The common prefix of a prompt that several methods read. It is computed once.
+// Copies of sequences. If several methods process the same prompt, the part that all of them
+// process densely is computed only once.
 
 #include <algorithm>
 

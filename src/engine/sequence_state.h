@@ -1,8 +1,8 @@
 #pragma once
-// Defines the members of Sequence, for the source files that implement it. If several devices share
-// the model's heads (base/communicator.h), there is one State per rank, with the keys and values of
-// its heads. The state of rank 0 (the root) belongs to the Sequence and owns the states of the
-// other ranks.
+// Defines the private members of Sequence. Only the source files that implement Sequence include
+// this header. If the model's heads are split over several devices (base/communicator.h), each
+// device is a rank and has a State with the keys and values of its heads. The State of rank 0 (the
+// root) belongs to the Sequence and owns the States of the other ranks.
 
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ namespace longhaul {
 struct Sequence::State {
   State(std::shared_ptr<const Engine> e, const SessionOptions& o);
 
-  /// Makes an empty store and a new method without history. Removes all tokens.
+  /// Removes all tokens: creates an empty store and a new method.
   void reset();
   std::unique_ptr<State> clone() const;
 
@@ -36,18 +36,18 @@ struct Sequence::State {
     KvStore store;
     RecurrentState recurrent;
   };
-  /// Reads the data of one rank. Throws UserError that names the file.
+  /// Reads the data of one rank. Throws a UserError that names the file if the data is invalid.
   RestoredPart restore_part(ByteReader& in, int64_t of_tokens, const std::string& name,
                             const State* parent, int64_t parent_tokens) const;
   void load(const std::filesystem::path& file, const State* parent);
   void save(const std::filesystem::path& file, const SessionParent* parent) const;
-  /// Replaces the contents of this state. `length` is the length of the context for the RoPE
-  /// angles.
+  /// Replaces the contents of this state by `part` and `text`. `length` is the context length for
+  /// which RoPE angles are computed.
   void take(RestoredPart part, std::span<const int32_t> text, int64_t length);
 
   bool is_root() const { return options.queue.rank() == 0; }
-  /// Calls work(state) for the states of all ranks, each in its own thread. Rethrows the first
-  /// exception. If the states have different tokens after an exception, all of them are reset.
+  /// Calls work(state) for the states of all ranks at the same time, in a thread per rank. Rethrows
+  /// the first exception. If the states then have different tokens, all of them are reset.
   void together(const std::function<void(State&)>& work);
   /// Calls work(state) for the states of all ranks, one after another.
   template <class Work>
@@ -59,26 +59,26 @@ struct Sequence::State {
   State& of_member(int member) { return member == 0 ? *this : *nth(peers, member - 1); }
   const State& of_member(int member) const { return member == 0 ? *this : *nth(peers, member - 1); }
   void run_workers(const std::function<void(int member)>& work);
-  /// Calls check(), which may throw. Throws in every rank if check() threw in any of them. Call it
-  /// before any change of the state.
+  /// Calls check(), which may throw. All ranks call this function, before any change of their
+  /// states. If check() threw in one of the ranks, the function throws in every rank.
   void all_agree(const std::function<void()>& check);
   KvStore make_store(const AttentionDriver& for_method) const;
   RecurrentState make_recurrent() const;
-  /// Sets the RoPE angles for a context of this many tokens.
+  /// Computes the RoPE angles for a context of `tokens_in_all` tokens.
   void set_angles(int64_t tokens_in_all);
-  /// Returns the forecast for `new_tokens` more tokens and a reply. Throws UserError if they exceed
-  /// the context or the memory limit.
+  /// Returns the memory forecast for `new_tokens` more tokens and a reply. Throws UserError if they
+  /// exceed SessionOptions::context or the memory limit.
   MemoryForecast check_fits(int64_t new_tokens, int64_t reply) const;
   size_t memory_limit() const;
-  /// Throws UserError, "WHAT need ...; try ADVICE", if the forecast exceeds the memory limit.
+  /// Throws a UserError if the forecast exceeds the memory limit. Its message begins with `what`
+  /// and ends with `advice`.
   void check_memory(const MemoryForecast& need, const std::string& what,
                     std::string_view advice) const;
   size_t kv_forecast(int64_t new_tokens, int64_t reply) const;
   MemoryForecast forecast(int64_t new_tokens, int64_t reply = 0) const;
   /// Throws UserError if the token is unknown or the context is full.
   void check_decode(int32_t token) const;
-  /// Returns the pass that processes a generated token. The pass refers to `token`, which must not
-  /// be moved.
+  /// Returns the pass that processes a generated token. The pass keeps a pointer to `token`.
   ForwardPass decoded(const int32_t& token) const {
     return {.tokens = {&token, 1},
             .position = std::ssize(tokens),
@@ -96,16 +96,17 @@ struct Sequence::State {
     decoder.logits(hidden, 1, logits.data());
     expect_finite_logits(logits);
   }
-  /// Ends a pass: runs the method's work after a pass, and adds the tokens of the pass to the
-  /// sequence.
+  /// Ends a pass that all layers have computed: evicts rows if this is due, commits recurrent
+  /// states, and adds the tokens of the pass to the sequence.
   void finish_pass(const ForwardPass& forward);
-  /// Returns whether passes can be undone that have not been computed in all layers.
+  /// Returns whether a group of passes can be undone before all layers have computed it.
   bool can_undo(std::span<const ForwardPass> group) const;
   void undo_group();
   /// Returns whether the drivers of all ranks can rewind (AttentionDriver::can_rewind).
   bool can_rewind() const { return !options.queue.any_member(!method->can_rewind()); }
-  /// Runs `passes`. After an exception, some layers have the rows of a pass and others do not, so
-  /// the state is reset. If the reset also fails, usable() tries again later.
+  /// Calls passes(), which computes passes. If it throws, some layers already store the rows of a
+  /// pass and others do not. The state is therefore reset. If the reset also throws, usable()
+  /// repeats it later.
   template <class Passes>
   auto whole_or_nothing(Passes&& passes) {
     try {
@@ -118,7 +119,7 @@ struct Sequence::State {
       throw;
     }
   }
-  /// Returns this state. If the last reset failed, tries it again first.
+  /// Returns this state. If the last reset() threw, calls reset() again first.
   State& usable() {
     if (to_be_reset) reset();
     return *this;
@@ -129,19 +130,20 @@ struct Sequence::State {
 
   std::shared_ptr<const Engine> engine;
   SessionOptions options;
-  int chunk = 0;  ///< largest number of rows that are computed together; the result of chunk_of()
-  ModelShape shape;  ///< shape of the model with the current RoPE angles
+  int chunk = 0;     ///< result of chunk_of()
+  ModelShape shape;  ///< shape of the model, with the current RoPE angles
   std::unique_ptr<AttentionDriver> method;
-  std::vector<KvStore> streams;  ///< [0] is the context; the others exist only during prefill
+  std::vector<KvStore> streams;  ///< KV stores; [0] has the context, others exist only in prefill
   RecurrentState recurrent;
   std::vector<int32_t> tokens;
-  /// Whether a reset failed, so that method and streams hold invalid contents.
+  /// Whether the last reset() threw, so that method and streams are invalid.
   bool to_be_reset = false;
-  /// Length of the context for which the current RoPE angles are computed.
+  /// Context length for which the current RoPE angles were computed.
   int64_t angles_length = 0;
   std::vector<float> logits;  ///< [vocab]; empty before the first token; valid only in rank 0
   AttentionRecord record;
-  // Work of dense attention on the tokens that begin_with() copied: number of pairs, and seconds.
+  // Work of dense attention for the tokens that begin_with() copied: number of (row, query head,
+  // key) triples, and seconds.
   int64_t taken_pairs = 0;
   double taken_seconds = 0;
   MemoryForecast forecast_of_prompt;  ///< forecast for the last prompt

@@ -1,4 +1,4 @@
-// A sequence on several devices, which share the model's heads.
+// A sequence on several devices, over which the model's heads are split.
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ void Sequence::State::run_workers(const std::function<void(int)>& work) {
   const bool same_text = std::ranges::all_of(
       peers, [&](const auto& mate) { return mate == nullptr || mate->tokens == tokens; });
   if (threw && !same_text) {
-    to_be_reset = true;  // set for all members, in case the reset of one fails
+    to_be_reset = true;  // set for all ranks, because the reset of one rank may throw
     for (const auto& mate : peers) mate->to_be_reset = true;
     reset();
     for (const auto& mate : peers) mate->reset();

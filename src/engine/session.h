@@ -1,6 +1,6 @@
 #pragma once
-// Session is a sequence with a model runner of its own, for programs that serve one request at a
-// time.
+// Session combines a sequence and a model runner of its own, for programs that process one prompt
+// at a time.
 
 #include "engine/model_runner.h"
 #include "engine/prefill.h"
@@ -21,7 +21,7 @@ class Session {
   /// Processes one generated token (ModelRunner::decode).
   void decode(int32_t token) { runner_.decode(sequence_, token); }
 
-  // Functions of the sequence, which engine/sequence.h describes:
+  // The following functions call those of the sequence, which engine/sequence.h describes.
   const Engine& engine() const { return sequence_.engine(); }
   const SessionOptions& options() const { return sequence_.options(); }
   std::span<const int32_t> tokens() const { return sequence_.tokens(); }

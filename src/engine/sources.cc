@@ -15,8 +15,8 @@
 namespace longhaul {
 namespace {
 
-/// Parses "5.0:0.77/8.4:0.78": LAYER.HEAD:WEIGHT. Another form gives none; the method ltri reports
-/// the error.
+/// Parses a list such as "5.0:0.77/8.4:0.78" (LAYER.HEAD:WEIGHT/...). Returns no heads if the text
+/// is invalid; the method ltri reports the error.
 std::vector<ObservedHead> heads_of(std::string_view text, const ModelShape& shape) {
   std::vector<ObservedHead> heads;
   while (!text.empty()) {
@@ -47,7 +47,7 @@ std::vector<ObservedHead> heads_to_watch(const ModelShape& shape) {
     std::vector<ObservedHead> heads = heads_of(known->second.text, shape);
     if (!heads.empty()) return heads;
   }
-  constexpr int kLayers = 4;  // more layers would cost more than a tenth of decoding
+  constexpr int kLayers = 4;  // with more layers, decoding would be more than 10 % slower
   std::vector<ObservedHead> heads;
   for (int i = 0; i < kLayers; ++i) {
     const int layer = shape.layers / 2 + i * (shape.layers - shape.layers / 2) / kLayers;
@@ -58,8 +58,8 @@ std::vector<ObservedHead> heads_to_watch(const ModelShape& shape) {
 }
 
 double least_share_of_first_passage(const ModelShape& shape) {
-  // The value lies between wrong replies (8 to 36 % in a first trial with smollm2-32k) and right
-  // ones (42 to 77 %).
+  // The threshold separates wrong replies (shares of 8 to 36 % in a first experiment with
+  // smollm2-32k) from correct ones (42 to 77 %).
   constexpr double kUsual = 0.39;
   const auto profile = read_profile(shape.profile_prefix, "sources");
   const auto known = profile.find("rests_at");
@@ -129,7 +129,7 @@ void SourceWatch::add_looks(const LayerStep& step, const AttendTask& task, KeySe
 void SourceWatch::add_look(const LayerStep& step, const Look& more) {
   if (!looks_.empty() &&
       more.keys.head_begin < looks_.back().keys.head_begin + looks_.back().keys.head_count) {
-    look(step);  // more keys of heads that are in looks_ already
+    look(step);  // looks_ already contains keys of these heads
   }
   looks_.push_back(more);
 }

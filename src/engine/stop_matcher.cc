@@ -6,7 +6,8 @@
 namespace longhaul {
 namespace {
 
-/// Length of the longest suffix of `text` that is a proper prefix of `stop`.
+/// Returns the length of the longest suffix of `text` that is a prefix of `stop` and shorter than
+/// it.
 size_t begun(std::string_view text, std::string_view stop) {
   for (size_t n = std::min(text.size(), stop.size() - 1); n > 0; --n) {
     if (text.substr(text.size() - n) == stop.substr(0, n)) return n;

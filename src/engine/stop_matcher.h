@@ -1,7 +1,7 @@
 #pragma once
 // StopMatcher searches for stop strings in text that arrives in pieces. A stop string may begin in
-// one piece and end in a later one. Text that may be the beginning of a stop string is therefore
-// held back.
+// one piece and end in a later one. If the end of the text so far may be the beginning of a stop
+// string, this end is held back.
 
 #include <string>
 #include <string_view>
@@ -15,14 +15,14 @@ class StopMatcher {
   explicit StopMatcher(std::vector<std::string> stops);
 
   /// Adds a piece of text, and returns the text that can be shown now. After a match, the stop
-  /// string and all later text are dropped.
+  /// string and all later text are discarded.
   std::string push(std::string_view text);
 
-  /// Ends the text. Returns the text that was held back.
+  /// Ends the text. Returns the text that is still held back.
   std::string flush();
 
   bool stopped() const { return stopped_; }
-  /// Returns the stop string that was found. The result is empty before a match.
+  /// Returns the stop string that was found, or an empty string before a match.
   const std::string& matched() const { return matched_; }
 
  private:

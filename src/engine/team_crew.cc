@@ -51,7 +51,8 @@ std::vector<std::exception_ptr> run_team(const Queue& queue, WorkerGroup& worker
   if (none_threw(thrown)) return thrown;
   try {
     communicator.begin_anew();
-  } catch (const std::exception&) {  // the first error is reported; the next step fails as well
+  } catch (const std::exception&) {
+    // The first error is reported. If this one persists, the next call reports it.
   }
   return thrown;
 }

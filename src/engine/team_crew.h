@@ -1,5 +1,6 @@
 #pragma once
-// Manages one worker thread for each device of a communicator (base/communicator.h).
+// Runs work on all devices of a communicator, with one worker thread per device. A communicator is
+// a group of devices that share a model; each device is a rank (base/communicator.h).
 
 #include <exception>
 #include <functional>
@@ -12,15 +13,16 @@
 
 namespace longhaul {
 
-/// Returns the threads of the queue's communicator. The result is null if the queue has a single
-/// device. All users of a communicator share its threads, and only one user runs at a time.
+/// Returns the worker threads of the queue's communicator, or null if the queue has a single
+/// device. All users of a communicator share its threads. Only one user can run at a time.
 std::shared_ptr<WorkerGroup> crew_of(const Queue& queue);
 
-/// Calls work(member) in the thread of every rank. Returns the exception of each rank, or null.
+/// Calls work(rank) for every rank in the rank's thread, and waits. Returns one element per rank:
+/// the exception that it threw, or null.
 std::vector<std::exception_ptr> run_team(const Queue& queue, WorkerGroup& workers,
                                          const std::function<void(int member)>& work);
 
-/// Rethrows the first exception except CommunicatorAborted, which only means that another rank
+/// Rethrows the first exception other than CommunicatorAborted, which only means that another rank
 /// failed. Returns if no rank threw.
 void rethrow_first(const std::vector<std::exception_ptr>& thrown);
 

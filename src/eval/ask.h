@@ -1,6 +1,6 @@
 #pragma once
-// Runs one sample with one method: starts with an empty context, processes the prompt, generates a
-// greedy reply and scores it.
+// Runs one sample with one attention method: prefills its prompt in an empty sequence, generates a
+// greedy reply and scores the reply.
 
 #include <memory>
 #include <optional>
@@ -16,31 +16,36 @@ namespace longhaul {
 
 struct Asked {
   std::vector<Record> records;  ///< empty if cancelled
-  double engine_seconds = 0;    ///< prefill and decode, without composing and scoring
-  /// Time until the reply is complete. It includes waiting for the other replies of its batch.
+  double engine_seconds = 0;    ///< seconds of prefill and decode, without tokenizing and scoring
+  /// Seconds until the reply was complete. If several replies are decoded in a batch, the other
+  /// replies contribute to this time.
   double reply_seconds = 0;
 };
 
-/// A dense prefill of a prompt. Methods whose prefill begins densely continue from it.
+/// A prefill with dense attention that several methods share. A method whose prefill begins with
+/// dense attention continues from this prefill instead of computing it again.
 struct SharedReading {
   std::optional<ContextCopy> copy;
-  /// True if the dense prefill did not fit in memory together with the sessions that continue from
-  /// it. The prefill is then not tried again.
+  /// Whether the dense prefill did not fit in memory together with a sequence that continues from
+  /// it. The prefill is then not shared any more.
   bool no_room = false;
-  /// Duration of the prefill; each method that continues from it counts the whole duration.
+  /// Duration of the dense prefill in seconds. It is added to the prefill time of each method that
+  /// continues from it.
   double seconds = 0;
 };
 
-/// Prefills a prompt densely and stores the result in `shared`. Continues from the contents of
-/// `shared`. Returns the seconds spent. Does nothing if the prompt cannot be processed.
+/// Prefills a prompt with dense attention and stores the result in `shared`. If `shared` already
+/// has a prefill of the prompt's first tokens, continues from it. Returns the seconds that this
+/// took. Leaves `shared` unchanged if the prompt cannot be processed.
 double read_shared(const std::shared_ptr<const Engine>& engine, ModelRunner& runner,
                    const SessionOptions& options, const ComposedPrompt& prompt,
                    const CancelFlag* cancel, SharedReading& shared);
 
-/// Computes an answer in two steps: processes the prompt, and then generates the reply, alone or in
-/// a batch with other replies. `cell` contains the fields of the record that describe the sample
-/// (task, length, id, method, ...). The other fields are filled in. If this sample or method fails,
-/// the reason is stored in Record::error. With `sources`, Record::source_rank is also filled in.
+/// Computes an answer in two steps: read() prefills the prompt, and then the reply is generated,
+/// alone or in a batch with other replies. `cell` is a record whose members that identify the
+/// answer are set (task, length, id, method, ...). Answering sets the other members. If the sample
+/// cannot be run with the method, the reason is stored in Record::error. If `sources` is true,
+/// Record::source_rank is also computed.
 class Answering {
  public:
   /// All references must outlive this object.
@@ -50,19 +55,19 @@ class Answering {
   ~Answering();
   Answering(Answering&&) noexcept;
 
-  /// Returns whether the prompt and its reply fit in memory together with `others` bytes that other
-  /// sequences use.
+  /// Returns whether the keys and values of the prompt and its reply fit in memory. Other sequences
+  /// already use `others` bytes.
   bool has_room(size_t others);
-  /// Processes the prompt. If `shared` is given, the method continues from it as far as possible,
-  /// and dense attention stores its prefill there. `others` is the number of bytes that other
-  /// sequences use.
+  /// Prefills the prompt. If `shared` is not null, the method continues from the dense prefill in
+  /// `shared` as far as possible. If the method is dense attention, it stores its prefill in
+  /// `shared`. `others` is the number of bytes that other sequences use.
   void read(ModelRunner& runner, SharedReading* shared, size_t others = 0);
-  /// Returns the reply, for advance_together() (engine/generate.h). Returns null if there is no
-  /// reply, because the prompt failed or was cancelled.
+  /// Returns the reply, which advance_together() (engine/generate.h) must complete. Returns null if
+  /// there is no reply, because the prefill failed or was cancelled.
   RunningReply* reply();
   /// Returns whether the reply is complete.
   bool ended() const;
-  /// Returns the current bytes of keys and values.
+  /// Returns the current size of the keys and values in bytes.
   size_t kv_bytes() const;
   /// Returns the answer. Call it when ended() is true.
   Asked finish();
@@ -72,13 +77,14 @@ class Answering {
   std::unique_ptr<State> state_;
 };
 
-/// Computes an answer, with a model runner of its own.
+/// Computes an answer by Answering, with a model runner of its own.
 Asked ask(const std::shared_ptr<const Engine>& engine, const SessionOptions& options,
           const Sample& sample, const ComposedPrompt& prompt, const Record& cell,
           const CancelFlag* cancel);
 
-/// Predicts the text of a sample instead of asking a question. Returns one record for each stretch
-/// of the text. A stretch is a range of positions (position_stretches()).
+/// Measures how well the model predicts the text of a sample, instead of generating a reply
+/// (Sample::perplexity). The text is split into stretches, which are ranges of positions
+/// (position_stretches()). Returns one record for each stretch.
 Asked predict(const std::shared_ptr<const Engine>& engine, ModelRunner& runner,
               const SessionOptions& options, const ComposedPrompt& prompt, const Record& cell,
               const CancelFlag* cancel);

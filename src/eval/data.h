@@ -1,6 +1,6 @@
 #pragma once
-// EvalData finds and reads the texts of tasks. They are files of the project (data/, compressed) or
-// of a user's folder (--data).
+// EvalData finds and reads the files from which tasks make their samples. The files are in the
+// project's folder data/ (compressed) or in a folder of the user (--data).
 
 #include <filesystem>
 #include <map>
@@ -18,9 +18,9 @@ class EvalData {
   explicit EvalData(const std::filesystem::path& extra = {});
 
   /// Returns the text of a file such as "books/frankenstein.txt". The file may also be compressed
-  /// as NAME.gz. A file is read once and kept in memory. Throws UserError that names the file and
-  /// --data if the file is missing, or that describes the problem if it cannot be read. The
-  /// function is not thread-safe.
+  /// as NAME.gz. A file is read once and kept in memory. Throws a UserError that names the file and
+  /// --data if the file is missing. Throws a UserError that describes the problem if the file
+  /// cannot be read. The function is not thread-safe.
   const std::string& text(std::string_view name) const;
   bool has(std::string_view name) const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Finds the sentences of a prompt that contain the answer.
+// Finds the evidence: the sentences of a prompt's context that contain the answer.
 
 #include <cstdint>
 #include <span>
@@ -27,9 +27,10 @@ std::vector<TokenRange> evidence_in(const Tokenizer& tokenizer, const ComposedPr
 std::vector<int64_t> evidence_tokens(const Tokenizer& tokenizer, const ComposedPrompt& prompt,
                                      std::span<const std::string> answers);
 
-/// Returns the first token of the block that contains most of the range. Blocks have `block` tokens
-/// and begin at token `init`. Returns -1 if the range begins before `init`, or if the block is not
-/// complete within `tokens` tokens.
+/// Methods that look up blocks divide a prompt into blocks of `block` tokens, after the first
+/// `init` tokens. Returns the position of the first token of the block that contains most of
+/// `range`. Returns -1 if the range begins before `init`, or if the block is not complete within
+/// the first `tokens` tokens of the prompt.
 int64_t block_of(const TokenRange& range, int64_t init, int64_t block, int64_t tokens);
 
 }  // namespace longhaul

@@ -1,7 +1,7 @@
 #pragma once
 // Makes long texts (haystacks) with hidden sentences (needles). The text consists of public-domain
-// books, of the user's essays, or of lines of noise. It is shortened so that the finished prompt
-// has the requested length.
+// books, of the user's essays, or of lines of noise. The length of the text is chosen so that the
+// finished prompt has the requested length.
 
 #include <cstdint>
 #include <functional>
@@ -15,21 +15,23 @@
 
 namespace longhaul {
 
-/// The line of noise in RULER and in passkey prompts: "The grass is green. The sky is blue. ...".
+/// The line that is repeated as noise in RULER and in passkey prompts: "The grass is green. The sky
+/// is blue. ...".
 extern const std::string_view kNoiseLine;
 
-/// Approximate bytes per token of English prose. The search for a text of a given length starts
-/// with this estimate.
+/// Approximate bytes per token of English prose. fit_book_text() begins its search for the right
+/// length with this estimate.
 inline constexpr double kBytesPerToken = 3.6;
-/// The smallest number of bytes of text in a prompt.
+/// The smallest number of bytes of book text in a prompt.
 inline constexpr int64_t kLeastBytes = 64;
 
-/// Returns Paul Graham's essays from essays/PaulGrahamEssays.json, in the format of RULER (an
-/// object with the key "text"). The essays have no free licence, so they are read only from the
-/// user's --data folder. Returns null if the file does not exist. Throws UserError if the file has
-/// another format or no text.
+/// Returns the text of Paul Graham's essays from essays/PaulGrahamEssays.json. The format of the
+/// file is RULER's: an object with the key "text". The essays have no free licence, so they are
+/// read only from the user's --data folder. Returns null if the file does not exist. Throws
+/// UserError if the file has another format or no text.
 std::shared_ptr<const std::string> graham_essays(const EvalData& data);
-/// Returns the hex xxh3 of the essays' text, or an empty string if there are no essays.
+/// Returns the XXH3 hash of the essays' text in hexadecimal, or an empty string if there are no
+/// essays.
 std::string essays_hash(const EvalData& data);
 
 /// A position in the books of data/books, from which any amount of text can be read. At the end of
@@ -58,24 +60,26 @@ struct Hidden {
   double depth = 0;  ///< position in the haystack, from 0 (beginning) to 1 (end)
 };
 
-/// Returns the haystack with every hidden text inserted, between `before` and `after`. A text is
-/// inserted at the last start of a sentence before its depth, or at the end if its depth is 1.
+/// Inserts every text of `hidden` into the haystack, with `before` in front of it and `after`
+/// behind it. Depth d is the position d * haystack.size(). A text is inserted at the last start of
+/// a sentence before this position, or at the end if its depth is 1.
 std::string hide(std::string_view haystack, std::vector<Hidden> hidden,
                  std::string_view before = "", std::string_view after = " ");
 
-/// Returns the depth for sample number `sample`. It is one of ten evenly spaced values from 0 to 1.
-/// Ten consecutive samples have ten different depths.
+/// Returns the depth at which sample number `sample` hides its text. It is one of ten evenly spaced
+/// numbers from 0 to 1. Ten consecutive samples have ten different depths.
 double grid_depth(int sample);
 
-/// Fills the sample so that prompt and reply have nearly request.length tokens and not more. `fill`
-/// defines the unit of filling, such as a byte of text, a line or a pair. Calls fill(sample, units)
-/// with different numbers, and last with the number that is used. `units_per_token` is an estimate.
-/// Throws UserError if `least` units do not fit.
+/// Finds out how much text a sample must contain, so that prompt and reply have nearly
+/// request.length tokens and not more. fill(sample, units) must set the sample's text to `units`
+/// units, such as bytes, lines or key-value pairs. fill() is called with several numbers of units,
+/// and last with the number that is used. `units_per_token` is an estimate. Throws UserError if
+/// even `least` units do not fit.
 void fit_to_length(const TaskRequest& request, Sample& sample, double units_per_token,
                    int64_t least, const std::function<void(Sample&, int64_t units)>& fill);
 
-/// Fills the sample's context with book text, as fit_to_length() does. `context` converts the text
-/// to the context.
+/// Does the same with book text: sets the sample's context to `context(text)`, where `text` comes
+/// from `stretch`.
 void fit_book_text(const TaskRequest& request, Sample& sample, const BookStretch& stretch,
                    const std::function<std::string(std::string_view text)>& context);
 

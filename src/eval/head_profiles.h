@@ -1,5 +1,6 @@
 #pragma once
-// Converts scores of retrieval heads to options of the methods that use them.
+// Converts the scores of retrieval heads (eval/retrieval_heads.h) to options of the attention
+// methods ltri and duo, which treat these heads specially.
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -12,7 +13,7 @@
 namespace longhaul {
 
 struct RetrievalHead {
-  int layer = 0, head = 0;  ///< a query head
+  int layer = 0, head = 0;  ///< index of a layer, and of a query head in it
   double score = 0;
 };
 
@@ -24,20 +25,22 @@ std::vector<RetrievalHead> retrieval_heads(const HeadScores& scores, double leas
 /// head of each layer.
 std::string ltri_heads(std::span<const RetrievalHead> best_first);
 
-/// Returns options of ltri for these heads. The first one is `heads`. The other options differ from
-/// the published settings, because they find more answers with these heads (docs/methods/ltri.md,
-/// "Other models"). With these options, the index of a block consists of all its keys, and every
-/// row of the question and every generated token looks up blocks.
+/// Returns options of ltri for these heads. One of them is `heads`. The others differ from the
+/// published settings, because ltri then finds more answers with these heads (docs/methods/ltri.md,
+/// "Other models"): the index of a block consists of all its keys, and every token of the question
+/// and of the reply looks up blocks.
 nlohmann::ordered_json ltri_options(std::span<const RetrievalHead> best_first);
 
-/// Returns gates for duo. The gate of a KV head is the highest score of its query heads, at most 1.
-/// Most heads copy nothing, so their gates would all be 0. To order these heads, 0.001 times a
-/// second value is added to the gate. This value is the highest frequency with which one of the
-/// query heads attends to keys that a streaming head would have evicted.
+/// Returns gates for duo, one per KV head. duo gives a KV head with a high gate all keys, and makes
+/// the others streaming heads. The gate is the highest score of the query heads that use the KV
+/// head, at most 1. Most heads copy nothing, so their gates would all be 0. To order these heads,
+/// the gate is 0.999 times this score plus 0.001 times the highest FoundHeads::distant of the same
+/// query heads.
 HeadGates duo_gates(const FoundHeads& found, std::span<const int> kv_heads);
 
-/// Returns the number of heads that are full heads at this sparsity only because of their position,
-/// although a streaming head has the same gate.
+/// At a given sparsity, duo keeps all keys for the heads with the highest gates (full heads).
+/// Returns the number of full heads whose gate equals the gate of a streaming head. Among heads
+/// with equal gates, the order of the heads determines which of them are full heads.
 int chosen_by_place(const HeadGates& gates, double sparsity);
 
 }  // namespace longhaul

@@ -1,6 +1,7 @@
 #pragma once
 // Reads sets of questions for multi-document tasks. All questions of a set share a pool of
-// paragraphs. Some paragraphs answer a question, and the others are distractors.
+// documents, which are paragraphs of articles. For each question, some documents contain the answer
+// (gold documents), and others serve as distractors.
 
 #include <cstdint>
 #include <string>
@@ -20,9 +21,11 @@ struct Question {
   std::string text;
   std::vector<std::string> answers;
   std::vector<size_t> gold;  ///< indexes of documents that contain the answer
-  /// Indexes of gold documents, followed by other documents given with the question.
+  /// Indexes of the gold documents, followed by the other documents that the data set gives with
+  /// the question.
   std::vector<size_t> own;
-  /// Indexes of other documents from the same article, which are the first distractors.
+  /// Indexes of other documents from the same article. They are used as distractors before all
+  /// others.
   std::vector<size_t> near;
 };
 
@@ -31,15 +34,16 @@ struct QuestionSet {
   std::vector<Question> questions;          ///< in file order
 };
 
-/// Returns SQuAD 1.1 questions from qa/xquad.en.json.
+/// Returns the questions of SQuAD 1.1 that are in qa/xquad.en.json.
 QuestionSet xquad(const EvalData& data);
 /// Returns HotpotQA questions with ten paragraphs each from qa/hotpotqa.json. The pool also
 /// contains the paragraphs of qa/hotpotqa_paragraphs.json.
 QuestionSet hotpotqa(const EvalData& data);
-/// Returns Natural Questions from qa/nq_open.jsonl, with one passage each.
+/// Returns questions of the data set Natural Questions from qa/nq_open.jsonl, each with one
+/// passage.
 QuestionSet natural_questions(const EvalData& data);
 
-/// Returns the documents that are not in `without`, in random order.
+/// Returns the indexes of all documents that are not in `without`, in random order.
 std::vector<size_t> distractors(const QuestionSet& set, const std::vector<size_t>& without,
                                 Random& random);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Generates random numbers for tasks. Each sample has its own sequence of numbers, so sample i does
-// not depend on the number of samples.
+// Generates random numbers for tasks. Each sample has its own sequence of random numbers. Sample i
+// therefore stays the same if a run has more samples.
 
 #include <xxhash.h>
 
@@ -17,7 +17,7 @@ namespace longhaul {
 class Random {
  public:
   explicit Random(uint64_t seed) : numbers_(seed) {}
-  /// Generates the sequence of one sample of a task.
+  /// Generates the sequence of sample number `sample` of a task at one length.
   Random(std::string_view task, uint64_t seed, int64_t length, int64_t sample)
       : numbers_(
             seed_of(task, seed, static_cast<uint64_t>(length), static_cast<uint64_t>(sample))) {}

@@ -14,34 +14,35 @@
 
 namespace longhaul {
 
-/// The prompt of a sample as recorded in an existing file.
+/// The prompt of a sample as the records of an earlier run describe it.
 struct FoundPrompt {
   std::string sample_hash;  ///< empty: an older program version wrote the record
-  /// Hash of the whole prompt as methods process it. It is empty if only baselines have answered.
+  /// Record::prompt_hash of the methods. It is empty if the file has only answers of baselines,
+  /// whose prompts are shortened.
   std::string prompt_hash;
   int64_t prompt_tokens = 0;  ///< tokens of the whole prompt
 };
 
 class RecordWriter {
  public:
-  /// Locks the file in the folder against other runs, and reads it without changing it. If there is
-  /// no file, an empty file is created. The destructor removes it again if begin() was not called.
-  /// Records with an error are skipped and computed again, because more memory may be available
-  /// now. Throws UserError in these cases: the file is locked, damaged or not writable; it contains
-  /// answers to different prompts of one sample.
+  /// Locks the file samples.jsonl in the folder against other runs, and reads it without changing
+  /// it. If there is no file, an empty file is created, which the destructor removes again if
+  /// begin() was not called. Records with an error are ignored, so that the run computes these
+  /// answers again: more memory may be available now. Throws UserError if the file is locked,
+  /// damaged or not writable, or if it contains answers to different prompts of the same sample.
   explicit RecordWriter(const std::filesystem::path& folder);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
-  /// Removes the skipped records and an incomplete last line from the file. Call it before the
+  /// Removes records with an error and an incomplete last line from the file. Call it before the
   /// first add().
   void begin();
 
   /// Returns whether the file has a record with the same (task, opening, length, id, method).
   bool has(const Record& record) const;
-  /// Returns the prompt with the record's (task, opening, length, id) that the file contained when
-  /// it was opened. Returns null if there is no such record. Thread-safe.
+  /// Returns the prompt to which records with the same (task, opening, length, id) belong, if the
+  /// file had such records when it was opened. Otherwise returns null. Thread-safe.
   const FoundPrompt* found_prompt(const Record& record) const;
   /// Appends the records of one sample, except records that are already in the file. When it
   /// returns, the records are on disk. Thread-safe.

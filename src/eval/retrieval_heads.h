@@ -1,8 +1,9 @@
 #pragma once
-// Finds retrieval heads. They are the query heads that attend to the text which the reply copies
-// (Wu et al., arXiv:2404.15574). Ltri-LLM (arXiv:2412.04757) uses them. A head copies a generated
-// token if the key to which it attends most is in the answer and has the same token. Each copied
-// token increases the score of the head by 1 / (number of tokens of the answer in the text).
+// Finds the retrieval heads of a model (Wu et al., arXiv:2404.15574). Ltri-LLM (arXiv:2412.04757)
+// uses them. A retrieval head is a query head that attends to the text of the prompt that a reply
+// copies. The answer to the question occurs in the prompt. A head copies a generated token if the
+// key to which the head attends most is in this answer and belongs to the same token. Each copied
+// token increases the score of the head by 1 / (number of tokens of the answer in the prompt).
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +21,8 @@
 
 namespace longhaul {
 
-/// Scores, [layer][query head]. A score is from 0 to (generated tokens) / (tokens of the answer).
+/// Scores, [layer][query head]. A score is from 0 to (generated tokens) / (tokens of the answer in
+/// the prompt).
 using HeadScores = std::vector<std::vector<double>>;
 
 /// Records the key to which each query head attends most, for each decoded token. Use it with
@@ -31,7 +33,8 @@ class StrongestKeys {
   explicit StrongestKeys(const ModelShape& shape);
 
   void observe(const LayerStep& step);
-  /// Returns the position in the context of the key for decoded token `row` (counted from 0).
+  /// Returns the position of the key to which a head attends most when it processes decoded token
+  /// `row` (counted from 0).
   int32_t at(size_t row, size_t layer, size_t head) const {
     const auto layers = static_cast<size_t>(layers_), heads = static_cast<size_t>(heads_);
     return keys_[(row * layers + layer) * heads + head];
@@ -46,14 +49,16 @@ class StrongestKeys {
 /// Computes the score of a head from the keys to which it attends.
 class CopyScore {
  public:
-  /// `answer` holds the positions of the answer's tokens in the prompt, ascending. It must not be
-  /// empty.
+  /// `answer` has the positions of the answer's tokens in the prompt, in ascending order. It must
+  /// not be empty.
   CopyScore(std::span<const int32_t> prompt, std::span<const int64_t> answer);
 
-  /// Returns the increase of the score by one row. `token` is the token that was generated from the
-  /// row, and `strongest` is the key to which the row attends most.
+  /// Returns the increase of a head's score by one generated token. `token` is this token.
+  /// `strongest` is the position of the key to which the head attended most in the step that
+  /// generated the token.
   double of(int64_t strongest, int32_t token) const;
-  /// Adds the scores of a whole reply. Token i of `reply` was generated from decoded token i.
+  /// Adds the increases by all tokens of a reply to the scores of all heads. Token i of `reply` was
+  /// sampled after the step that processed decoded token i.
   void add(const StrongestKeys& strongest, std::span<const int32_t> reply,
            HeadScores& scores) const;
 
@@ -62,14 +67,16 @@ class CopyScore {
   std::span<const int64_t> answer_;
 };
 
-/// Returns whether a streaming head of duo would have evicted the key at position `key` before the
-/// row at `position`. The numbers of first and recent tokens are duo's defaults.
+/// A streaming head of duo keeps only the first keys and the most recent keys; their numbers here
+/// are duo's defaults. Returns whether it would have evicted the key at position `key` before the
+/// token at `position` is processed.
 bool beyond_streaming(int64_t key, int64_t position);
 
 /// Settings of a search.
 struct HeadSearch {
-  std::vector<int64_t> lengths;  ///< tokens of a prompt and its reply together
-  /// Number of samples per length; they ask for facts at different depths of books.
+  std::vector<int64_t> lengths;  ///< lengths of prompt and reply together, in tokens
+  /// Number of samples per length. Each has a question about a fact that is hidden in book text, at
+  /// different depths.
   int samples = 10;
   uint64_t seed = 1;
   SessionOptions session;  ///< the method must be dense attention
@@ -81,11 +88,12 @@ struct HeadSearch {
 
 struct FoundHeads {
   HeadScores scores;  ///< mean over the counted replies
-  /// Share of the reply tokens for which a streaming head of duo would have evicted the key with
-  /// the most attention. Only counted replies are included. It orders heads that copy nothing.
+  /// Share of the reply's tokens for which beyond_streaming() is true for the key to which the head
+  /// attends most, over the counted replies. It serves to order heads that copy nothing.
   HeadScores distant;
   int asked = 0;  ///< number of replies
-  /// Number of replies that contain more than half of the answers' words; only these are used.
+  /// Number of counted replies. A reply is counted if it contains more than half of the answer's
+  /// words.
   int counted = 0;
   bool finished = false;
 };
@@ -100,13 +108,14 @@ class HeadCount {
   /// the reply.
   ComposedPrompt compose(const Sample& sample) const;
   const PromptComposer& composer() const { return composer_; }
-  /// Runs a prompt and adds its scores. `watch` is called for every layer of the prompt's prefill.
-  /// The last token of the prompt is not included. Returns false if the run was cancelled; nothing
-  /// is added then.
+  /// Generates the reply to a prompt and adds the scores of the heads. `watch` is called for every
+  /// layer of the prefill, which processes all tokens of the prompt except the last. Returns false
+  /// if the run was cancelled, in which case nothing is added.
   bool ask(const Sample& sample, const ComposedPrompt& prompt,
            const std::function<void(const LayerStep&)>& watch = {});
 
-  /// Returns sums; `scores` are not yet divided by the number of replies.
+  /// Returns the sums over the counted replies. means() divides them by the number of counted
+  /// replies.
   const FoundHeads& sums() const { return sums_; }
   void set_sums(FoundHeads sums) { sums_ = std::move(sums); }
   FoundHeads means() const;

@@ -1,6 +1,6 @@
 #pragma once
-// RunAnswers checks the answers in the folder of a run. It determines which answers exist, and
-// whether they belong to the prompts of this run.
+// A run can continue in the folder of an earlier run. RunAnswers determines which answers the
+// folder already has, and checks that they belong to the same prompts.
 
 #include <filesystem>
 #include <memory>
@@ -12,33 +12,34 @@
 
 namespace longhaul {
 
-/// Returns the fields that all records of a sample share. `opening` is true if the prompt ends with
-/// the first words of the answer.
+/// Returns a record with the members that all records of a sample share. `opening` is true if the
+/// prompt ends with the first words of the reply (Sample::opening).
 Record cell_of(const QueuedSample& queued, bool opening);
 
 class RunAnswers {
  public:
-  /// Creates or continues the run in the folder. `run` is the result of run_json(). Before any
-  /// change, it checks the conditions of the run and the samples that `queue` has made. It also
-  /// checks the first sample of every length that has answers in the folder. `queue` makes these
-  /// samples for the check. Warns if the answers come from another build of the program.
+  /// Creates or continues the run in the folder. `run` is the result of run_json(). Before anything
+  /// in the folder is changed, checks that the settings of the runs are comparable, and that
+  /// answers in the folder belong to the prompts of this run. The check covers the samples that
+  /// `queue` has already made, and the first sample of every task and length that has answers;
+  /// `queue` makes these samples. Warns if the answers come from another build of the program.
   RunAnswers(const std::filesystem::path& folder, const nlohmann::ordered_json& run,
              SampleQueue& queue, const PromptComposer& composer, Openings openings);
 
-  /// Returns the prompt that the folder contained for a cell when it was opened, or null. Throws
-  /// UserError if that prompt was made from another sample. The reason can be that --data or
-  /// --lengths differ between runs (samples with their own length are cut to --lengths).
+  /// Returns the prompt for which the folder has answers of the same sample, or null. `cell` is the
+  /// result of cell_of(). Throws UserError if the sample of the folder has other texts. The reason
+  /// can be that --data or --lengths differ between the runs.
   const FoundPrompt* found_prompt(const Sample& sample, Record cell) const;
-  /// Throws UserError if the tokens of a prompt differ from those in the folder. It is used for
-  /// records without a sample hash.
+  /// Throws UserError if `tokens` differ from the tokens of the prompt in the folder. This check is
+  /// for records without a sample hash, which older versions wrote.
   void check_prompt(const FoundPrompt& found, const Record& cell,
                     const std::vector<int32_t>& tokens) const;
-  /// Returns whether there is a record for the cell, including its method. For a predicted text,
-  /// there must be a record for every stretch.
+  /// Returns whether the folder has the answer for `cell`, whose method must be set. For a text
+  /// whose tokens are predicted (Sample::perplexity), every stretch must have a record.
   bool answered(const Sample& sample, const Record& cell, const FoundPrompt& found) const;
 
-  /// Records in run.json that all answers exist. Does nothing if answers are missing that an
-  /// earlier run requested and this run did not request.
+  /// Records in run.json that the folder has all answers. Does nothing if an earlier run requested
+  /// answers that this run does not request, because they may be missing.
   void finish();
 
   RecordWriter& writer() { return *writer_; }

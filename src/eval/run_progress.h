@@ -16,19 +16,19 @@ class RunProgress {
   RunProgress(const std::vector<TestedMethod>& tested_methods, int64_t answers, double work,
               const EvalHooks& hooks);
 
-  /// Adds an answer of an earlier run. The answer is included in the mean scores, and `work` is
+  /// Adds an answer of an earlier run. The mean scores then include it, and its `work` is
   /// subtracted from the remaining work. `work` is 0 if this run does not request the answer. Call
   /// it before the first count().
   void add_found(const Record& record, double work);
-  /// Adds an answer with its new records and the time of its prefill and decode. There are no new
-  /// records if an earlier run has the answer. Thread-safe.
+  /// Counts an answer that this run requests. If this run has computed the answer, `records` are
+  /// its records, and `engine_seconds` is the time of its prefill and decode. If an earlier run has
+  /// computed it, `records` is empty. Thread-safe.
   void count(double work, const std::vector<Record>& records, double engine_seconds);
 
-  /// Adds the time of prefill and decode of an answer that was cancelled. Thread-safe.
+  /// Adds the time that a cancelled answer has spent in prefill and decode. Thread-safe.
   void add_seconds(double engine_seconds);
 
-  /// Returns the seconds of prefill and decode. Not thread-safe: call it after the workers have
-  /// ended.
+  /// Returns the sum of all engine seconds. Not thread-safe: call it after the workers have ended.
   double engine_seconds() const { return engine_seconds_; }
 
  private:

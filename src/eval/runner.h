@@ -1,7 +1,8 @@
 #pragma once
-// Runs `longhaul eval`: every sample of every task with every method. The shortest length comes
-// first, and methods are the innermost loop, so that results are comparable if a run ends early. A
-// run continues where an earlier run in the same folder stopped.
+// Implements `longhaul eval`, which runs every sample of every task with every method. The shortest
+// length comes first. All methods run a sample before the next sample begins, so that the scores of
+// methods are comparable even if the run ends early. A run continues where an earlier run in the
+// same folder stopped.
 
 #include <filesystem>
 #include <functional>
@@ -23,23 +24,24 @@ struct EvalProgress {
     double sum = 0;      ///< sum of the scores; metric "nll" is not included
     int64_t scored = 0;  ///< number of scores
   };
-  /// Number of answers: one for each sample, method, and prompt with or without opening words.
+  /// Number of complete answers and of all answers. Each sample has one answer for each method, or
+  /// two if it runs with and without opening words (Openings::kBoth).
   int64_t done = 0, total = 0;
-  // Work in processed tokens, estimated from lengths:
+  // The following two members are amounts of work in tokens, estimated from the lengths of the
+  // samples.
   double fresh = 0;  ///< work of the answers that this run has computed
-  /// Work of the answers that are not complete. Answers of earlier runs are neither in `left` nor
-  /// in `fresh`.
+  /// Work of the answers that are not complete yet. Answers of earlier runs count neither in `left`
+  /// nor in `fresh`.
   double left = 0;
   std::vector<Method> methods;
 };
 
-/// Returns an estimate of the remaining seconds. `seconds` is the time of this run so far. The
+/// Estimates the seconds until the end of the run. `seconds` is the time of this run so far. The
 /// result is negative if it is too early for an estimate.
 double seconds_left(const EvalProgress& progress, double seconds);
 
 struct EvalHooks {
-  /// The function is called after every answer. Any thread may call it, but never two threads at
-  /// once.
+  /// Called after every answer. Different threads call it, but never two at the same time.
   std::function<void(const EvalProgress& progress)> progress;
   const CancelFlag* cancel = nullptr;
 };
@@ -49,9 +51,9 @@ struct EvalOutcome {
   size_t found = 0;             ///< number of records in the folder before this run
   bool finished = false;
   double seconds = 0;
-  // Sums over all threads:
+  // The following two members are sums over all threads.
   double engine_seconds = 0;  ///< time of prefill and decode
-  /// Time in which a thread had no further sample while others still worked.
+  /// Seconds in which a thread had no further sample while other threads still worked.
   double idle_seconds = 0;
 };
 
@@ -62,9 +64,9 @@ struct EvalOutcome {
 std::vector<PlannedTask> plan_tasks(std::span<const std::string> names,
                                     const std::filesystem::path& data = {});
 
-/// Runs the settings and stores the records in the folder. Throws UserError in these cases: the
-/// folder contains another run or answers to other prompts; data are missing; the model does not
-/// support a method; a length is too short for a task.
+/// Runs the tasks with the settings and stores the records in the folder. Throws UserError if the
+/// folder contains a run with other settings or answers to other prompts, if data are missing, if
+/// the model does not support a method, or if a length is too short for a task.
 EvalOutcome run_eval(const std::shared_ptr<const Engine>& engine, const EvalSettings& settings,
                      std::span<const PlannedTask> tasks, const std::filesystem::path& folder,
                      const EvalHooks& hooks = {});

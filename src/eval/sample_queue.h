@@ -1,5 +1,6 @@
 #pragma once
-// SampleQueue provides all samples of a run in order. It makes them when they are needed.
+// SampleQueue returns all samples of a run one after another. It makes the samples of a task and
+// length only when they are needed.
 
 #include <condition_variable>
 #include <cstdint>
@@ -27,38 +28,40 @@ struct QueuedSample {
 
 class SampleQueue {
  public:
-  /// Makes one sample of every task at its shortest length. Missing data are therefore reported
+  /// Makes one sample of every task at its shortest length, so that missing data are reported
   /// before the run begins.
   SampleQueue(const EvalSettings& settings, std::span<const PlannedTask> tasks,
               const PromptComposer& composer, const EvalData& data);
 
   /// Makes the first sample of each task and length for which `wanted` returns true, in addition to
-  /// those of the constructor. Call it before next().
+  /// the samples of the constructor. Call it before next().
   void plan_first(const std::function<bool(const PlannedTask& task, int64_t length)>& wanted);
-  /// Returns the samples made so far. Call before next().
+  /// Returns the samples made so far. Call it before next().
   std::vector<QueuedSample> planned() const;
-  /// Returns the tasks that have no sample with opening words, in order. Call before next().
+  /// Returns the names of the tasks of which no sample made so far has opening words. Call it
+  /// before next().
   std::vector<std::string_view> unopened() const;
-  /// Returns whether this run requests the record's answer. The number of samples is not
-  /// considered. Call it before next().
+  /// Returns whether this run requests an answer with the record's task, length and opening. The
+  /// number of samples and the shard are not considered. Call it before next().
   bool asks(const Record& record) const;
 
-  /// Returns the next sample, or nothing after the last one. Thread-safe. If there are several
-  /// threads, one of them makes the samples of the next length or task while others still work on
-  /// earlier samples. If samples cannot be made, the error is thrown when it is their turn.
+  /// Returns the next sample, or nothing after the last one. Thread-safe. If several threads call
+  /// it, one of them makes the samples of the next task or length while others still work on
+  /// earlier samples. If samples cannot be made, next() throws the error when these samples would
+  /// come next.
   std::optional<QueuedSample> next();
   /// Returns the seconds that threads have waited in next() for samples that another thread made.
   /// Do not call it while threads use next().
   double waited_seconds() const { return waited_seconds_; }
 
-  /// Returns the work of the record's answer, or 0 if this run does not request it. Call before
-  /// next().
+  /// Returns the work of the record's answer in tokens, or 0 if this run does not request the
+  /// answer. Call it before next().
   double work_of(const Record& record) const;
 
-  /// Returns the number of answers for a sample: the number of methods times the number of variants
-  /// with and without opening.
+  /// Returns the number of answers to a sample: the number of methods that run it, times the number
+  /// of its prompts (openings_of()).
   int64_t answers_of(const Sample& sample) const;
-  /// Returns the work of one answer, in processed tokens.
+  /// Returns the work of one answer in tokens.
   double work_of(const QueuedSample& queued) const;
   int64_t answers() const { return answers_; }  ///< returns the number of answers of the run
   double work() const { return work_; }
@@ -68,13 +71,14 @@ class SampleQueue {
   struct Group {
     const PlannedTask* task = nullptr;
     int64_t length = 0;
-    bool made = false;    ///< whether all samples have been made; otherwise at most the first one
-    bool making = false;  ///< whether a thread is making the samples
+    /// Whether all samples have been made; if not, at most the first one has been made.
+    bool made = false;
+    bool making = false;         ///< whether a thread is making the samples
     std::exception_ptr failure;  ///< reason for which the samples cannot be made
-    /// Requested variants of each sample: true with opening words, false without; empty: as
-    /// openings_of() returns them.
+    /// The prompts that each sample has, as openings_of() returns them for the first sample. Empty
+    /// if the samples can differ in this; openings_of() must then be called for each.
     std::vector<bool> ways;
-    bool opened = false;  ///< whether a sample that has been made has opening words
+    bool opened = false;  ///< whether a sample made so far has opening words
     std::vector<std::shared_ptr<const Sample>> samples;
   };
 
@@ -96,8 +100,8 @@ class SampleQueue {
   double work_ = 0;
 };
 
-/// Returns the requested variants of a sample: false for the prompt without opening words, true for
-/// the prompt with them. If both prompts would be equal, only one is returned.
+/// Returns which prompts of a sample are requested: false stands for the prompt without opening
+/// words, and true for the prompt with them. If both would be equal, only one is returned.
 std::vector<bool> openings_of(const Sample& sample, Openings openings,
                               const PromptComposer& composer);
 

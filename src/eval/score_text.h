@@ -30,8 +30,8 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 /// of Python.
 std::vector<std::string> digit_runs(std::string_view text);
 
-/// Returns the words of the text as SQuAD normalises them: in lower case, without ASCII
-/// punctuation, without a/an/the, split at white space.
+/// Returns the words of the text as SQuAD normalises them. The text is converted to lower case and
+/// split at white space, and ASCII punctuation and the words a, an and the are removed.
 ///  Source: the SQuAD 1.1 evaluation, which LongBench and InfiniteBench repeat.
 std::vector<std::string> squad_words(std::string_view text);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Defines the registry of all tasks. An entry describes the question, the scoring and the sources
-// of the texts. A new task needs one source file and one line in task_registry.cc.
+// Defines TaskInfo, which describes a task and makes its samples, and the registry of all tasks. A
+// new task needs one source file and one line in task_registry.cc.
 
 #include <cstdint>
 #include <functional>
@@ -15,10 +15,10 @@ namespace longhaul {
 
 class EvalData;  // data.h: files of the project, or those of --data DIR
 
-/// The arguments for making samples.
+/// The arguments of TaskInfo::make().
 struct TaskRequest {
   std::string_view task;  ///< the name of the task, set by TaskInfo::make()
-  int64_t length = 0;     ///< tokens of prompt and reply together; 0: texts are not cut
+  int64_t length = 0;     ///< length of prompt and reply together, in tokens; 0: texts are not cut
   int samples = 0;
   uint64_t seed = 0;
   /// Returns the number of tokens of a sample's finished prompt, including the chat template. Tasks
@@ -30,18 +30,20 @@ struct TaskRequest {
 struct TaskInfo {
   std::string_view name;
   std::string_view summary;  ///< one line that describes the question
-  std::string_view rule;     ///< description of the scoring, which is printed beside every score
-  std::string_view source;   ///< origin of the prompts, and of texts that replace published ones
+  std::string_view rule;     ///< description of the scoring, which reports print beside the scores
+  /// Origin of the prompts and texts, also of texts that replace those of a published benchmark.
+  std::string_view source;
   /// Whether samples can have any requested length; false: they have their own lengths.
   bool scales = true;
-  /// Makes the samples. Several tasks may share a function, which then distinguishes them by
-  /// request.task.
+  /// The function that makes the samples. Several tasks may share a function, which then
+  /// distinguishes them by request.task.
   std::vector<Sample> (*samples_of)(const TaskRequest& request) = nullptr;
   /// Whether the task uses Graham's essays instead of books if they are available.
   bool essays = false;
 
-  /// Makes the samples. They depend only on length and seed, and sample i does not depend on
-  /// `samples`. Throws UserError if a data file is missing; the message names the file and --data.
+  /// Makes request.samples samples. They depend only on request.length and request.seed, and sample
+  /// i does not depend on the number of samples. Throws UserError if a data file is missing; the
+  /// message names the file and --data.
   std::vector<Sample> make(TaskRequest request) const {
     request.task = name;
     return samples_of(request);
@@ -49,8 +51,8 @@ struct TaskInfo {
 };
 
 std::span<const TaskInfo> eval_tasks();
-/// Returns the task with this name. Throws UserError that lists the most similar names if there is
-/// none.
+/// Returns the task with this name. If there is none, throws a UserError that lists the most
+/// similar names.
 const TaskInfo& eval_task(std::string_view name);
 /// Returns the task with this name, or all tasks of a family. "ruler" stands for all tasks
 /// "ruler/...".

@@ -10,24 +10,28 @@
 
 namespace longhaul {
 
-/// A method that a run tests. A baseline is dense attention with a modified prompt.
+/// A method or baseline that a run tests. Most baselines are dense attention with only a part of
+/// the prompt.
 struct TestedMethod {
-  /// The part of the prompt that is processed.
+  /// The part of the prompt that is prefilled.
   enum class Reads { kWhole, kQuestionOnly, kWithoutMiddle };
   std::string name;
   SessionOptions options;
   Reads reads = Reads::kWhole;
   bool dense = false;  ///< whether the attention is dense
-  /// Whether its prefill is dense at first, so that a dense prefill can be shared.
+  /// Whether its prefill begins with dense attention, so that it can continue from a shared dense
+  /// prefill.
   bool shares = false;
-  /// Whether the blocks with the answer are added to the selected blocks.
+  /// Whether the blocks that contain the answer are added to those that the method selects
+  /// (EvalSettings::inject_evidence).
   bool shown_evidence = false;
 };
 
-/// Returns the settings with each method resolved by the profiles of the model. Sets default
-/// lengths if none were given. Throws UserError if a method is given twice, or if a method rejects
-/// a prompt of the shortest length. If all tasks have their own lengths, the shortest length is a
-/// few tokens. If a method fails with longer prompts, the failure is stored in the records.
+/// Returns the settings, adapted to the model. Options that a method's profile for this model
+/// defines are set, and so are default lengths if the user gave none. Throws UserError if a method
+/// is given twice, or if a method rejects a prompt of the shortest length. If all tasks have their
+/// own lengths, a prompt of a few tokens is used for this check. If a method rejects a longer
+/// prompt, the run stores the error in the record.
 EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
                        std::span<const PlannedTask> tasks);
 
@@ -36,8 +40,8 @@ EvalSettings for_model(EvalSettings settings, const ModelShape& shape,
 /// then the baselines.
 std::vector<TestedMethod> tested_methods_of(const EvalSettings& settings, const ModelShape& shape);
 
-/// Returns whether the tested method runs this sample. Baselines do not run perplexity samples,
-/// because these have no question.
+/// Returns whether the tested method runs this sample. Baselines do not run samples with
+/// Sample::perplexity, because they have no question.
 bool concerns(const TestedMethod& tested_method, const Sample& sample);
 
 }  // namespace longhaul

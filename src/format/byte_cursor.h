@@ -1,5 +1,5 @@
 #pragma once
-// A cursor over the bytes of a file that never reads past their end.
+// A ByteCursor reads the bytes of a file one after another, and never reads past their end.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace longhaul {
 
-/// Reads little-endian values, as in GGUF and safetensors and on every CPU on which Longhaul runs.
+/// Numbers are little-endian, as in GGUF files, in safetensors files, and on every CPU on which
+/// Longhaul runs.
 class ByteCursor {
  public:
   ByteCursor(std::span<const std::byte> bytes, std::string file)
@@ -24,8 +25,8 @@ class ByteCursor {
   uint64_t remaining() const { return bytes_.size() - position_; }
   const std::string& file() const { return file_; }
 
-  /// Returns the next `count` bytes. Throws UserError with file, `what` and position if there are
-  /// fewer.
+  /// Returns the next `count` bytes. If there are fewer, throws a UserError with the file, the
+  /// position and `what`, the name of the thing that is read.
   std::span<const std::byte> take(uint64_t count, std::string_view what) {
     if (count > remaining()) {
       user_error("{}: truncated: {} at byte {} needs {} bytes, {} are left", file_, what, position_,
@@ -44,7 +45,7 @@ class ByteCursor {
     return value;
   }
 
-  /// Reads a length as u64, and then that many bytes.
+  /// Reads a string: its length as u64, and then its bytes.
   std::string_view read_string(std::string_view what) {
     const auto text = take(read<uint64_t>(what), what);
     return {reinterpret_cast<const char*>(text.data()), text.size()};

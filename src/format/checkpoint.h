@@ -1,6 +1,7 @@
 #pragma once
-// A model on disk in any format. It consists of named tensors, which are views of mapped files, and
-// of metadata. The code in this folder does not interpret tensors or keys.
+// A Checkpoint is a model on disk in any supported format. It consists of named tensors, which are
+// views of mapped files, and of metadata. The code in src/format does not interpret tensors or
+// metadata.
 
 #include <cstddef>
 #include <filesystem>
@@ -21,34 +22,37 @@ namespace longhaul {
 
 enum class CheckpointFormat { kGguf, kHuggingFace };
 
-/// A checkpoint can be moved. Views of its tensors and metadata are valid during its lifetime.
+/// Views of tensors and metadata are valid as long as the checkpoint exists. Moving the checkpoint
+/// does not invalidate them.
 class Checkpoint {
  public:
   CheckpointFormat format() const { return format_; }
-  /// Returns the file or folder that was opened.
+  /// Returns the file or folder that open_checkpoint() has opened.
   const std::filesystem::path& path() const { return path_; }
-  /// Returns the files with tensors, in the order of the shards.
+  /// Returns the files that contain tensors, in the order of the shards.
   const std::vector<std::filesystem::path>& files() const { return files_; }
-  /// Returns the contents of files()[file].
+  /// Returns the contents of the file with the index `file` in files().
   std::span<const std::byte> bytes_of_file(size_t file) const;
 
   /// Returns the tensors in the order of the files.
   const std::vector<TensorView>& tensors() const { return tensors_; }
   const std::vector<UnreadableTensor>& unreadable() const { return unreadable_; }
-  /// Returns the number of bytes of all tensors(), and of the unreadable ones of type U8.
+  /// Returns the total size in bytes of all tensors(), and of the unreadable() tensors of type U8.
   size_t total_bytes() const { return total_bytes_; }
   /// Returns the number of elements of all tensors().
   int64_t parameters() const;
-  /// Returns the number of tensors that belong to other parts of a larger model and are not listed
-  /// (hf_text_part.h).
+  /// Returns the number of tensors in the files that are not in tensors() or unreadable(), because
+  /// they belong to other components of a larger model (hf_text_part.h).
   size_t left_out() const { return left_out_; }
 
   /// Returns a tensor, or null if it is absent. Throws UserError if the tensor is present but
-  /// unreadable. An unreadable optional tensor is therefore not mistaken for a missing one.
+  /// unreadable, so that an unreadable tensor is not mistaken for a missing one.
   const TensorView* find(std::string_view name) const;
-  /// Returns a tensor of type U8 with its shape and bytes, or null if there is none.
+  /// Returns a tensor of type U8 (which is always unreadable()) with its shape and bytes, or null
+  /// if there is none.
   const UnreadableTensor* find_bytes(std::string_view name) const;
-  /// Returns a tensor. Throws UserError with file and tensor if it is absent or unreadable.
+  /// Returns a tensor. Throws a UserError that names the file and the tensor if it is absent or
+  /// unreadable.
   const TensorView& get(std::string_view name) const;
 
   /// Returns the metadata of the GGUF file, or of the first file of a split set. format() must be
@@ -75,8 +79,8 @@ class Checkpoint {
   std::vector<MappedFile> mappings_;
   std::vector<TensorView> tensors_;
   std::vector<UnreadableTensor> unreadable_;
-  std::unordered_map<std::string_view, size_t, SeededHash>
-      index_;  ///< indices into tensors_, followed by those into unreadable_
+  /// Indices into tensors_, followed by those into unreadable_.
+  std::unordered_map<std::string_view, size_t, SeededHash> index_;
   size_t total_bytes_ = 0;
   size_t left_out_ = 0;
   std::unique_ptr<GgufMetadata> gguf_;
@@ -84,9 +88,10 @@ class Checkpoint {
 };
 
 /// Opens a model. `path` is a .gguf file (any file of a split set), a Hugging Face folder, or a
-/// .safetensors file, whose folder is then opened. A Hugging Face folder has config.json and either
-/// model.safetensors or model.safetensors.index.json with its shards. Only headers are read. Throws
-/// UserError with one line that names the file and the problem.
+/// .safetensors file in such a folder, which opens the folder. A Hugging Face folder has
+/// config.json and either model.safetensors or model.safetensors.index.json with its shards. Only
+/// the headers of the files are read. Throws a UserError that names the file and the problem if the
+/// model cannot be opened.
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
 }  // namespace longhaul

@@ -1,5 +1,6 @@
 #pragma once
-// Reads a GGUF file: its header, its metadata and the list of its tensors. Only names are copied.
+// Reads the header, the metadata and the list of tensors of a GGUF file. Only the names of tensors
+// are copied; all other data stay in the mapped file.
 
 #include <cstddef>
 #include <span>
@@ -15,10 +16,12 @@ struct GgufFile {
   TensorList list;
 };
 
-/// Reads the contents `bytes` of `file`, whose name is used in messages and metadata. Supports
-/// versions 2 and 3 in little-endian order, which have the same layout. Dimensions are reversed to
-/// row-major order. Throws UserError (one line with file, key or tensor, and value) if the format
-/// is violated, and for tensors with quantizations that base/dtype.h lacks.
+/// Reads a GGUF file. `bytes` are its contents, and `file` is its name, for error messages and
+/// GgufMetadata::file(). Supports the versions 2 and 3, which have the same layout, in
+/// little-endian order. The dimensions of tensors are reversed, because GGUF lists the fastest
+/// dimension first and TensorView the slowest. Throws a UserError that names the file and the key
+/// or tensor if the format is violated, or if a tensor has a quantization that base/dtype.h does
+/// not have.
 GgufFile read_gguf(std::span<const std::byte> bytes, const std::string& file);
 
 }  // namespace longhaul

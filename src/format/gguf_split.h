@@ -1,5 +1,6 @@
 #pragma once
-// Split GGUF sets, such as NAME-00001-of-00003.gguf, named as by llama.cpp's gguf-split.
+// Finds the files of a split GGUF model. llama.cpp's gguf-split splits a model into a set of files
+// with names such as NAME-00001-of-00003.gguf.
 
 #include <cstdint>
 #include <filesystem>
@@ -9,7 +10,7 @@
 
 namespace longhaul {
 
-/// The information of a file about its set, from the keys `split.no`, `split.count` and
+/// The information in the metadata of a file about its set: the keys `split.no`, `split.count` and
 /// `split.tensors.count`.
 struct GgufSplit {
   uint64_t number = 0;   ///< number of this file, from 0
@@ -17,7 +18,8 @@ struct GgufSplit {
   uint64_t tensors = 0;  ///< number of tensors in the whole set; 0: not specified
 };
 
-/// Reads the information about the set. Throws UserError if the numbers contradict each other.
+/// Reads this information from the metadata of a file. Throws UserError if the numbers contradict
+/// each other.
 GgufSplit gguf_split(const GgufMetadata& metadata);
 
 /// Returns the paths of all files of the set that contains `path`, in order. Throws UserError if

@@ -1,5 +1,5 @@
 #pragma once
-// Converts between tensor types and their numbers in GGUF files (ggml's enum ggml_type).
+// Converts between DType and the numbers of tensor types in GGUF files (ggml's enum ggml_type).
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace longhaul {
 
-/// Returns the type of a number, or nothing if the type cannot be read.
+/// Returns the type with this number, or nothing if Longhaul does not support the type.
 std::optional<DType> dtype_from_ggml(uint32_t number);
 uint32_t ggml_from_dtype(DType type);
 
@@ -17,8 +17,9 @@ uint32_t ggml_from_dtype(DType type);
 /// assigned.
 std::string_view ggml_type_name(uint32_t number);
 
-/// Returns whether the type is a plain integer type or f64. Such tensors are not weights, so a file
-/// may contain them as long as they are not used.
+/// Returns whether the type is an integer type without quantization, or f64. Tensors of such types
+/// are not weights, so a file may contain them. They are listed as unreadable
+/// (format/tensor_list.h).
 bool is_plain_number_type(uint32_t ggml_number);
 
 }  // namespace longhaul

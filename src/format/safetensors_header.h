@@ -1,6 +1,7 @@
 #pragma once
-// Parses the JSON header of a safetensors file. No document is built, so hostile nesting costs
-// nothing and duplicate names are detected.
+// Parses the JSON header of a safetensors file. The parser builds no JSON document. Deep nesting in
+// a hostile header therefore needs no memory. A JSON document would also hide a tensor whose name
+// occurs twice.
 
 #include <cstdint>
 #include <string>
@@ -17,8 +18,9 @@ struct SafetensorsEntry {
   uint64_t end = 0;
 };
 
-/// Returns the entries in the order of the header. Throws UserError with file, tensor and problem
-/// if the text is not JSON, lacks a member or repeats a name.
+/// Returns the entries in the order of the header. Throws a UserError with the file, the tensor and
+/// the problem if the header is not JSON, if a member of an entry is missing, or if a name occurs
+/// twice.
 std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view json,
                                                        const std::string& file);
 

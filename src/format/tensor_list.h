@@ -1,5 +1,6 @@
 #pragma once
-// The tensors of one file. Some can be viewed, and others are in formats that cannot be read.
+// Defines the list of a file's tensors, in any file format. Tensors in number formats that Longhaul
+// does not support are listed separately as unreadable.
 
 #include <cstdint>
 #include <optional>
@@ -11,13 +12,14 @@
 
 namespace longhaul {
 
-/// A tensor in a format that TensorView does not support (integers, FP8, or more than four
-/// dimensions). Its presence is not an error, but its use is.
+/// A tensor that TensorView cannot represent, because it has integers, FP8 numbers or more than
+/// four dimensions. A file may contain such tensors. Checkpoint::find() throws UserError for them,
+/// but find_bytes() returns those of type U8.
 struct UnreadableTensor {
   std::string name;
   std::string file;
   std::string reason;  ///< such as "has type I64; F32, F16 and BF16 can be read"
-  /// The shape and the contents, if the type is U8; otherwise both are empty.
+  /// Shape and contents of a tensor of type U8. Both are empty for other types.
   std::vector<int64_t> shape = {};
   std::span<const std::byte> bytes = {};
 };
@@ -27,8 +29,8 @@ struct TensorList {
   std::vector<UnreadableTensor> unreadable;
 };
 
-/// Returns the product of the dimensions. The result is empty if it overflows int64 or if a
-/// dimension is negative.
+/// Returns the number of elements of a tensor with this shape. The result is empty if it overflows
+/// int64 or if a dimension is negative.
 inline std::optional<int64_t> element_count(std::span<const int64_t> shape) {
   int64_t product = 1;
   for (const int64_t extent : shape) {

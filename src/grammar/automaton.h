@@ -1,6 +1,8 @@
 #pragma once
-// The compiled form of a grammar, a pushdown automaton over bytes. Every rule is a small automaton.
-// A call edge pushes the state at which the caller continues after the called rule.
+// An Automaton is the compiled form of a grammar. It is a pushdown automaton whose input symbols
+// are bytes. Every rule of the grammar is a finite automaton. A reference from one rule to another
+// is a call. Its call edge leads to the first state of the called rule. The state with which the
+// calling rule continues afterwards is pushed onto the stack.
 
 #include <array>
 #include <cstdint>
@@ -24,10 +26,11 @@ struct CallEdge {
 class Automaton {
  public:
   struct State {
-    /// Index of the first edge of each kind; the next state's first edge is the end.
+    /// Index of the state's first edge of each kind. The edges end at the first edge of the next
+    /// state.
     uint32_t bytes = 0, calls = 0, empties = 0;
     bool final = false;       ///< whether the rule may end in this state
-    bool only_final = false;  ///< whether the rule always ends in this state
+    bool only_final = false;  ///< whether the rule must end in this state
   };
 
   std::span<const ByteEdge> byte_edges(uint32_t s) const {
@@ -45,13 +48,14 @@ class Automaton {
   size_t size() const { return states_.empty() ? 0 : states_.size() - 1; }
   size_t memory_bytes() const;
 
-  /// Returns the class of a byte. Bytes of one class have the same edges in all states.
+  /// Returns the class of a byte. In every state, all bytes of a class lead to the same states.
   uint8_t class_of(uint8_t byte) const { return class_of_[byte]; }
   size_t classes() const { return classes_; }
 
  private:
   friend class AutomatonWriter;
-  std::vector<State> states_;  // one additional state marks the end of the last state's lists
+  // One more state follows after the last one. It marks the end of the last state's edges.
+  std::vector<State> states_;
   std::vector<ByteEdge> bytes_;
   std::vector<CallEdge> calls_;
   std::vector<uint32_t> empties_;
@@ -60,8 +64,9 @@ class Automaton {
   size_t classes_ = 1;
 };
 
-/// Compiles the rules that `root` requires. Throws UserError if a rule calls itself before it
-/// matches a byte, if no text matches, or if there are too many states.
+/// Compiles the rule `root` and all rules that it calls, directly or indirectly. Throws UserError
+/// if a rule calls itself before it matches a byte, if no text matches, or if there are too many
+/// states.
 Automaton compile_rules(Syntax& syntax, RuleNumber root);
 
 }  // namespace longhaul::grammar

@@ -1,5 +1,5 @@
 #pragma once
-// Sets of Unicode characters, which occur in patterns and grammars.
+// Defines sets of Unicode characters, which occur in regular expressions and grammars.
 
 #include <cstdint>
 #include <string_view>
@@ -14,8 +14,8 @@ struct CharRange {
   bool operator==(const CharRange&) const = default;
 };
 
-/// A set of characters as ranges in ascending order, which neither overlap nor touch. Surrogates
-/// are never members.
+/// A set of characters, stored as ranges in ascending order that neither overlap nor adjoin.
+/// Surrogates (U+D800 to U+DFFF) are never members.
 class CharSet {
  public:
   CharSet() = default;
@@ -39,8 +39,8 @@ class CharSet {
   std::vector<CharRange> ranges_;
 };
 
-/// Returns the characters of a Unicode category such as "L", "Lu" or "Nd". Throws UserError for an
-/// unknown name.
+/// Returns the characters of a Unicode category such as "L", "Lu" or "Nd". Throws UserError if
+/// there is no such category.
 const CharSet& unicode_category(std::string_view name);
 
 }  // namespace longhaul::grammar

@@ -1,5 +1,5 @@
 #pragma once
-// Combines patterns with limits on the number of characters.
+// Combines a regular expression with limits of the number of characters.
 
 #include <cstdint>
 #include <functional>
@@ -9,8 +9,9 @@
 
 namespace longhaul::grammar {
 
-/// Returns an expression for the texts of a tree with at least `low` and at most `high` characters
-/// (kUnlimited: no limit). Throws UserError if this needs too many states.
+/// Returns an expression for the texts that match `tree` and have at least `low` and at most `high`
+/// characters (kUnlimited: no limit). `encode` returns the expression for one character of a set.
+/// Throws UserError if the expression would need too many states.
 Expression counted_expression(const RegexTree& tree, int64_t low, int64_t high, Syntax& syntax,
                               const std::function<Expression(const CharSet&)>& encode);
 

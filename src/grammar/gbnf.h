@@ -7,8 +7,9 @@
 
 namespace longhaul::grammar {
 
-/// Adds the rules of a text and returns the rule `root`. Throws UserError with the line if the text
-/// is malformed, a rule is missing or defined twice, or a feature is not supported.
+/// Adds the rules in `text` to `syntax`, and returns the rule with the name `root`. Throws a
+/// UserError with the line number if the text is malformed, if a rule is missing or defined twice,
+/// or if a feature of GBNF is not supported.
 RuleNumber read_gbnf(std::string_view text, Syntax& syntax);
 
 }  // namespace longhaul::grammar

@@ -1,5 +1,6 @@
 #pragma once
-// Constrained output: a grammar that a reply must match, and the tokens that may come next.
+// Defines Grammar, a form that replies must have, and GrammarState, which determines the tokens
+// with which a reply may continue.
 
 #include <cstdint>
 #include <memory>
@@ -17,27 +18,30 @@ class SharedTables;
 struct TableSet;
 
 enum class GrammarKind : uint8_t {
-  kJsonSchema,  ///< a JSON Schema, as JSON; `{}` allows every value
+  kJsonSchema,  ///< a JSON Schema; `{}` allows every JSON value
   kGbnf,        ///< llama.cpp's form of BNF; the root is the rule `root`
-  kRegex,       ///< a pattern that matches the whole reply
+  kRegex,       ///< a regular expression that must match the whole reply
   kText,        ///< exactly this text
 };
 
-/// A part of a reply. A tool call, for example, consists of a text, a schema and another text.
+/// The grammar of a part of a reply. A tool call, for example, consists of three parts: a fixed
+/// text, JSON that matches a schema, and another fixed text.
 struct GrammarPart {
   GrammarKind kind;
   std::string text;
 };
 
-/// A compiled grammar. Copies share it.
+/// A compiled grammar. Copies share the compiled form.
 class Grammar {
  public:
-  /// Compiles a grammar. Throws UserError if the text is malformed, uses a keyword that is not
-  /// supported, accepts no text, recurses without end, or is too large.
+  /// Compiles a grammar. Throws UserError if `text` is malformed, uses a keyword that is not
+  /// supported, or is too large, if no reply can match, or if a rule calls itself before it matches
+  /// a byte.
   static Grammar compile(std::string_view text, GrammarKind kind);
-  /// Compiles a sequence of parts.
+  /// Compiles a grammar for replies that consist of these parts in order.
   static Grammar compile(std::span<const GrammarPart> parts);
-  /// Compiles a choice. Each alternative is a sequence of parts.
+  /// Compiles a grammar for replies that match one of several alternatives, each of which consists
+  /// of parts in order.
   static Grammar compile_choice(std::span<const std::vector<GrammarPart>> alternatives);
 
   const std::shared_ptr<const Automaton>& automaton() const { return automaton_; }
@@ -48,14 +52,16 @@ class Grammar {
   std::shared_ptr<const Automaton> automaton_;
 };
 
-/// The state of one reply. Copies are snapshots that are independent of each other. They share
-/// tables, which grow with use up to a limit. Several threads may use the same grammar if each has
-/// its own states. Functions throw UserError if a text can be parsed in too many ways.
+/// The state of a grammar after the tokens of one reply so far. A copy can be continued
+/// independently. All states of a grammar share tables, which are computed on demand and may grow
+/// up to a limit. Several threads may use the same grammar if each has its own states. Functions
+/// throw UserError if a text can be parsed in too many ways.
 class GrammarState {
  public:
   GrammarState(const Grammar& grammar, std::shared_ptr<const TokenTrie> vocabulary);
 
-  /// Writes the tokens that may come next to `mask`, which has TokenTrie::mask_words() words.
+  /// Sets the bits of `mask`, which has TokenTrie::mask_words() words, for the tokens that may come
+  /// next (TokenMask).
   void allowed(std::span<uint64_t> mask);
   /// Appends a token. Returns false and changes nothing if it is not allowed.
   bool accept(int32_t token);
@@ -69,16 +75,17 @@ class GrammarState {
   bool ended() const { return ended_; }
 
   size_t memory_bytes() const { return stack_.capacity() * sizeof(uint32_t); }
-  size_t shared_memory_bytes() const;  ///< returns the bytes of the grammar's tables
+  size_t shared_memory_bytes() const;  ///< returns the size of the shared tables in bytes
 
  private:
   void use_current_tables();
   bool step(std::string_view bytes);
 
   std::shared_ptr<SharedTables> shared_;
-  std::shared_ptr<TableSet> tables_;  // the tables to which `state_` belongs
+  std::shared_ptr<TableSet> tables_;  // the tables in which `state_` is an index
   uint32_t state_ = 0;
-  // States of the automaton to which calls return, the innermost last.
+  // The stack of the automaton: for each open call, the state with which the caller continues, the
+  // innermost call last.
   std::vector<uint32_t> stack_;
   bool ended_ = false;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Creates expressions for numbers between two bounds.
+// Creates expressions (grammar/syntax.h) for JSON numbers between two bounds.
 
 #include <optional>
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace longhaul::grammar {
 
-/// A decimal number: its digits before and after the point, without redundant zeros. Zero has no
-/// digits before the point.
+/// A decimal number. `whole` has the digits before the point without leading zeros, and `fraction`
+/// has those after the point without trailing zeros. Both are empty for zero.
 struct Decimal {
   bool negative = false;
   std::string whole, fraction;
 };
 
-/// Parses a JSON number. Throws UserError if its exponent makes it longer than 40 digits.
+/// Parses a JSON number. Throws UserError if it has more than 40 digits when written without an
+/// exponent.
 Decimal parse_decimal(const std::string& json_number);
 
 struct NumberBound {
@@ -28,7 +29,7 @@ struct NumberRange {
   bool integer = false;
 };
 
-/// Returns an expression for JSON numbers in a range. Integers have at most 20 digits. Other
+/// Returns an expression for the JSON numbers in a range. Integers have at most 20 digits. Other
 /// numbers have at most 20 digits before and 20 after the point. They may have an exponent only if
 /// there are no bounds.
 Expression number_expression(const NumberRange& range, Syntax& syntax);

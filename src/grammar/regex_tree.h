@@ -1,5 +1,6 @@
 #pragma once
-// Patterns as trees, for grammars. The syntax is the common subset of ECMAScript, Python and Rust.
+// Parses regular expressions of grammars to trees. The supported syntax is what ECMAScript, Python
+// and Rust have in common.
 
 #include <cstdint>
 #include <functional>
@@ -25,11 +26,12 @@ struct RegexTree {
   RegexKind kind = RegexKind::kEmpty;
   CharSet chars = {};
   std::vector<RegexTree> parts = {};
-  int64_t low = 0, high = 0;  ///< counts of a repeat; high may be kUnlimited
+  /// For kRepeat: least and greatest number of repetitions; `high` may be kUnlimited.
+  int64_t low = 0, high = 0;
 };
 
-/// Parses a pattern. Throws UserError if it is malformed or has constructs that no automaton can
-/// match (references to groups, assertions).
+/// Parses a pattern. Throws UserError if it is malformed, or if it has assertions or references to
+/// groups, which a finite automaton cannot match.
 RegexTree parse_regex(std::string_view pattern);
 
 enum class RegexSpan : uint8_t {
@@ -37,11 +39,12 @@ enum class RegexSpan : uint8_t {
   kAnywhere,  ///< the pattern may match a part of the text, unless ^ or $ prevents it
 };
 
-/// Removes the anchors of a tree. `any` is inserted for the text before or after a match. Throws
-/// UserError for an anchor that is not at an end of the pattern.
+/// Removes the anchors ^ and $ from a tree. With kAnywhere, inserts `any`, which matches any text,
+/// at each end of the pattern that has no anchor. Throws UserError if an anchor is not at an end of
+/// the pattern.
 RegexTree without_anchors(RegexTree tree, RegexSpan span, const RegexTree& any);
 
-/// Converts the tree to an expression over bytes. `encode` converts a set of characters.
+/// Converts the tree to an expression. `encode` returns the expression for one character of a set.
 Expression regex_expression(const RegexTree& tree, Syntax& syntax,
                             const std::function<Expression(const CharSet&)>& encode);
 

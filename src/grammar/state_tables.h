@@ -1,8 +1,12 @@
 #pragma once
-// Makes the automaton deterministic, one state at a time and only for states that texts reach. A
-// table state is a set of items. An item is a state of the automaton, together with the calls that
-// are open above a common base. The calls below the base are not part of the table state; its user
-// stores them. The same table state can therefore be used at every depth of calls.
+// StateTables makes a pushdown automaton deterministic. It computes table states and transitions
+// only when they are needed. A table state represents all states in which the automaton may be
+// after a text. It is a set of items. An item has a state of the automaton and the innermost open
+// calls on its stack. The base is the rule that makes the outermost of these calls; an item without
+// open calls is in the base itself. The remaining calls on the stack lead to the base, and all
+// items have them in common. They are called the rest of the stack. The rest is not part of the
+// table state; the user of StateTables stores it. A table state can therefore be used with any rest
+// of the stack.
 
 #include <cstdint>
 #include <memory>
@@ -16,36 +20,45 @@ namespace longhaul::grammar {
 
 class StateTables {
  public:
-  static constexpr uint32_t kDead = 0;  ///< state of texts that cannot match
+  static constexpr uint32_t kDead = 0;  ///< the table state after a text that cannot match
 
-  /// One item, in a form that is independent of these tables.
+  /// An item in a form that does not refer to these tables.
   struct Item {
     uint32_t state;
-    std::vector<uint32_t> open;  ///< states to return to, the innermost call first
+    /// For each open call above the base: the state with which its caller continues, innermost
+    /// first.
+    std::vector<uint32_t> open;
   };
   struct Parted {
-    uint32_t state;                ///< table state without the calls that all items have in common
-    std::vector<uint32_t> common;  ///< the calls that all items have in common, the outermost first
+    /// Table state after the calls that all items have in common have been moved to the rest of the
+    /// stack.
+    uint32_t state;
+    /// States with which the callers of the moved calls continue, the outermost first.
+    std::vector<uint32_t> common;
   };
 
   explicit StateTables(std::shared_ptr<const Automaton> automaton);
 
-  /// Returns the table state that has only this state of the automaton, without open calls.
+  /// Returns the table state with a single item: this state of the automaton, without open calls.
   uint32_t resume(uint32_t automaton_state);
-  /// Returns the table state after one byte. Transitions below the base are not included.
+  /// Returns the table state after one byte. The result does not consider that the base may end and
+  /// return to its caller (pops(), unwind()).
   uint32_t next(uint32_t state, uint8_t byte) {
     if (states_[state].row < 0) expand(state);
     return table_[static_cast<size_t>(states_[state].row) + automaton_->class_of(byte)];
   }
-  /// Returns whether the base may end in this state, so that its caller may continue.
+  /// Returns whether the base may end in this table state. The rule that has called the base, which
+  /// is in the rest of the stack, may then continue.
   bool pops(uint32_t state) const { return states_[state].pops; }
-  /// Returns a state that pops, combined with the edges of its caller from `back` on. Open calls of
-  /// the result are above the caller's base.
+  /// Returns the table state that also considers that the base ends. pops() must be true for
+  /// `state`. The rule that has called the base then continues with the state `back`, the innermost
+  /// element of the rest of the stack. This rule is the base of the result.
   uint32_t unwind(uint32_t state, uint32_t back);
-  /// Moves the calls that are open in all items out of the items.
+  /// Moves the outermost calls that all items have in common out of the items, to the rest of the
+  /// stack.
   const Parted& part(uint32_t state);
-  /// Returns the next table state if it is the same for all plain characters (TokenTrie), and
-  /// otherwise kDead.
+  /// Returns the table state after one plain character (TokenTrie::plain()) if it is the same for
+  /// all plain characters. Otherwise returns kDead.
   uint32_t plain_next(uint32_t state);
   /// Returns whether no plain character may follow.
   bool no_plain(uint32_t state);
@@ -63,7 +76,8 @@ class StateTables {
     bool pops = false;
   };
   struct Call {
-    uint32_t back, outer;  // state to return to, and index of the enclosing call (0: none)
+    // State with which the caller continues, and index of the enclosing call (0: none).
+    uint32_t back, outer;
   };
   using Packed = uint64_t;  // automaton state, and index of the innermost call
 
@@ -86,7 +100,7 @@ class StateTables {
   std::unordered_map<uint32_t, Parted> parted_;
   std::unordered_map<uint32_t, uint32_t> plain_;
 
-  // The set that is being built.
+  // The following members are the set of items that is being computed.
   std::vector<Packed> set_;
   bool set_pops_ = false;
   std::vector<Packed> left_;

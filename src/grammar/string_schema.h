@@ -1,5 +1,5 @@
 #pragma once
-// Reads schemas of strings.
+// Reads the schemas of strings in a JSON Schema.
 
 #include <string>
 
@@ -8,12 +8,13 @@
 
 namespace longhaul::grammar {
 
-/// Returns an expression for the strings that a schema allows by its length, pattern or format.
-/// Throws UserError if a pattern or a format is combined with a length, unless the pattern repeats
-/// only single characters.
+/// Returns an expression for the strings that a schema allows by minLength, maxLength, pattern and
+/// format. Throws UserError if a length is combined with a format, or with a pattern that repeats
+/// more than single characters.
 Expression string_schema(const Schema& schema, JsonRules& json);
 
-/// Parses a pattern that may match a part of a text. Throws UserError that names the pattern.
+/// Parses a pattern, which may match any part of a text. Throws a UserError that names the pattern
+/// if it is invalid.
 RegexTree pattern_tree(const std::string& pattern);
 
 }  // namespace longhaul::grammar

@@ -1,5 +1,7 @@
 #pragma once
-// Rules over bytes. Schemas, GBNF and patterns are converted to this common form.
+// Defines Syntax, the common form to which JSON Schemas, GBNF and regular expressions are
+// converted. It consists of rules. The body of a rule is an expression, a tree of nodes that
+// matches sequences of bytes.
 
 #include <cstdint>
 #include <span>
@@ -11,7 +13,7 @@
 
 namespace longhaul::grammar {
 
-using Expression = uint32_t;  ///< index into Syntax::nodes()
+using Expression = uint32_t;  ///< index of a node (Syntax::node())
 using RuleNumber = uint32_t;
 
 constexpr int64_t kUnlimited = -1;
@@ -23,16 +25,16 @@ enum class NodeKind : uint8_t {
   kText,      ///< the bytes of `text`
   kSequence,  ///< all children in order
   kChoice,    ///< one of the children
-  kRepeat,    ///< the child, at least `low` and at most `high` times
+  kRepeat,    ///< the only child, at least `low` and at most `high` times
   kCall,      ///< a call of a rule
 };
 
 struct Node {
   NodeKind kind = NodeKind::kEmpty;
-  /// For kBytes: the range of bytes. For kRepeat: the smallest and largest count (high may be
-  /// kUnlimited). For kCall: low is the called rule.
+  /// For kBytes: the least and greatest byte. For kRepeat: the least and greatest number of
+  /// repetitions (`high` may be kUnlimited). For kCall: `low` is the number of the called rule.
   int64_t low = 0, high = 0;
-  uint32_t first = 0, count = 0;  ///< range of its children
+  uint32_t first = 0, count = 0;  ///< range of its children; Syntax::children() returns them
   std::string text = {};
 };
 
@@ -60,15 +62,15 @@ class Syntax {
 
   RuleNumber add_rule(std::string name);
   void define(RuleNumber rule, Expression body) { rules_[rule].body = body; }
-  /// Adds a rule with this body and returns it.
+  /// Adds a rule with this body and returns its number.
   RuleNumber rule_of(std::string name, Expression body);
   void share(RuleNumber rule) { rules_[rule].shared = true; }
 
   struct Rule {
     std::string name;
     Expression body = 0;
-    /// Whether the rule is never inserted into its callers, even if it is small, so that its states
-    /// exist only once.
+    /// Whether the rule is compiled only once. Otherwise, a small rule may be inserted wherever it
+    /// is called (emit_rules()).
     bool shared = false;
   };
   const std::vector<Rule>& rules() const { return rules_; }

@@ -1,6 +1,7 @@
 #pragma once
-// Computes the tokens that a table state allows. The part that does not depend on the open calls
-// below the state's base is computed once per state.
+// Computes the tokens that may follow in a table state (grammar/state_tables.h). For most tokens
+// this depends only on the table state, so it is computed once per state and stored. For other
+// tokens it also depends on the rest of the stack.
 
 #include <cstdint>
 #include <span>
@@ -12,15 +13,15 @@
 
 namespace longhaul::grammar {
 
-/// A position in a text: a table state, and the number of open calls below its base.
+/// A table state, and the number of open calls in the rest of the stack (grammar/state_tables.h).
 struct Place {
   uint32_t state;
   size_t depth;
 };
 
-/// Returns the position after all possible returns from open calls. As long as the base may end,
-/// the state is combined with the continuations of its caller. The innermost call is the last
-/// element of `stack`.
+/// Returns the place that considers all rules that may continue. As long as the base may end,
+/// StateTables::unwind() adds the rule that has called it. `stack` is the rest of the stack, the
+/// innermost call last.
 inline Place resolved(StateTables& tables, Place place, std::span<const uint32_t> stack) {
   while (place.depth > 0 && tables.pops(place.state)) {
     --place.depth;
@@ -33,7 +34,7 @@ class TokenMasks {
  public:
   explicit TokenMasks(const TokenTrie& vocabulary) : vocabulary_(vocabulary) {}
 
-  /// Sets the bits of all tokens that may follow, except tokens that end a reply.
+  /// Sets the bits of `mask` for all tokens that may follow, except for tokens that end a reply.
   void write(StateTables& tables, Place place, std::span<const uint32_t> stack,
              std::span<uint64_t> mask);
   size_t memory_bytes() const { return bytes_; }
@@ -41,11 +42,13 @@ class TokenMasks {
  private:
   using TrieNodes = std::vector<TokenTrie::TrieNode>;
 
-  /// The tokens of one trie whose result does not depend on open calls.
+  /// The tokens of one trie (plain() or others()) that may follow in a table state, as far as they
+  /// do not depend on the rest of the stack.
   struct Known {
     std::vector<int32_t> tokens;  // allowed tokens, if they are few; otherwise empty
     TokenMask mask;               // allowed tokens, if they are many; otherwise empty
-    std::vector<uint32_t> ends;   // nodes at which the base may end before further bytes
+    // Trie nodes at which the rule at the base may end although the token continues.
+    std::vector<uint32_t> ends;
   };
 
   const Known& known(StateTables& tables, uint32_t state, bool plain);
@@ -58,8 +61,8 @@ class TokenMasks {
 
   const TokenTrie& vocabulary_;
   std::unordered_map<uint32_t, Known> plain_, others_;
-  std::vector<uint32_t> path_;  // table states by depth
-  std::vector<Place> places_;   // places by depth, with open calls
+  std::vector<uint32_t> path_;  // table state at each depth of the trie
+  std::vector<Place> places_;   // place at each depth of the trie
   size_t bytes_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// The vocabulary as a tree of bytes. Tokens with a common prefix are checked together.
+// A TokenTrie has the texts of a vocabulary's tokens as a trie (a tree of bytes). With a trie, a
+// grammar checks the common prefix of several tokens only once.
 
 #include <cstdint>
 #include <memory>
@@ -19,8 +20,8 @@ using TokenMask = std::vector<uint64_t>;
 
 class TokenTrie {
  public:
-  /// A node. Nodes are in depth-first order: the descendants of a node follow it, up to index
-  /// `end`.
+  /// A node of the trie. Nodes are in depth-first order: the descendants of a node follow directly
+  /// after it, and `end` is the index after the last of them.
   struct TrieNode {
     uint32_t end;
     int32_t token;  ///< token that ends at this node; -1: none
@@ -32,17 +33,19 @@ class TokenTrie {
   explicit TokenTrie(std::span<const std::string_view> texts, std::vector<int32_t> ending_tokens);
   static std::shared_ptr<const TokenTrie> of(const Tokenizer& tokenizer);
 
-  /// plain() has the tokens that consist of plain characters (printable, and neither a quotation
-  /// mark nor a backslash), and others() has all other tokens. JSON strings allow every plain
-  /// character, so their masks can be computed in advance.
+  /// There are two tries. plain() has the tokens that consist of plain characters: printable
+  /// characters except the quotation mark and the backslash. others() has all other tokens. Inside
+  /// a JSON string every plain character is allowed, so the masks for plain tokens are computed in
+  /// advance.
   const std::vector<TrieNode>& plain() const { return plain_; }
   const std::vector<TrieNode>& others() const { return others_; }
-  /// Largest argument of plain_mask(), which returns the plain tokens of at most `characters`
-  /// characters.
+  /// plain_mask() returns the plain tokens that have at most `characters` characters. kMostPlain is
+  /// the largest number for which it can be called.
   static constexpr size_t kMostPlain = 32;
   const TokenMask& plain_mask(size_t characters) const { return plain_masks_[characters]; }
 
-  /// Returns further tokens with the same text as `token`, whose id must be the lowest of them.
+  /// Several tokens may have the same text. The trie has only the one with the lowest id. `token`
+  /// is this one, and the result has the ids of the others.
   std::span<const int32_t> equal_tokens(int32_t token) const;
 
   size_t tokens() const { return texts_.size(); }

@@ -1,6 +1,7 @@
 #pragma once
-// The connection of one client. Requests are answered one after another. Every step that depends on
-// the client has a deadline. All functions run on the loop's thread.
+// A Connection reads the requests of one client and writes the responses, one after another. Every
+// step for which it waits on the client has a deadline. All functions run on the thread of the
+// EventLoop.
 
 #include <chrono>
 #include <functional>
@@ -18,7 +19,7 @@ namespace longhaul::http {
 
 using Clock = std::chrono::steady_clock;
 
-/// Facts about an answered request, for the log and the counters.
+/// Describes a request and its response, for the log and the metrics.
 struct RequestRecord {
   std::string method, path, peer;
   std::string route;  ///< path pattern of the matching route; empty: no route matches
@@ -31,18 +32,24 @@ struct RequestRecord {
 
 class Connection;
 
-/// State that all connections of a server share.
+/// The functions and state that all connections of a server share.
 struct ConnectionHost {
   EventLoop& loop;
   const Limits& limits;
-  /// The function is called after the header of each request and before its body. It may return a
-  /// response that rejects the request, and may add header fields to the response.
+  /// Called when the header of a request has been read, before its body is read. A returned
+  /// response rejects the request. The function may add header fields for the response to
+  /// `reply_fields`, whether it rejects the request or not.
   std::function<std::optional<HttpResponse>(const HttpRequest&, Fields& reply_fields)> check;
+  /// Called when a request has been received completely. The function must respond, at once or
+  /// later.
   std::function<void(const std::shared_ptr<Exchange>&)> handle;
+  /// Called when the response to a request has been sent, or when the connection is lost.
   std::function<void(const RequestRecord&)> done;
+  /// Called when a connection has been closed.
   std::function<void(const Connection&)> closed;
-  size_t bodies_bytes = 0;  ///< size of all request bodies that have not been answered yet
-  bool draining = false;    ///< whether each connection is closed after its current response
+  /// Total size of the bodies of all requests whose response has not begun.
+  size_t bodies_bytes = 0;
+  bool draining = false;  ///< whether each connection is closed after its current response
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -51,8 +58,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ~Connection();
 
   void start();
-  /// Closes the connection if a deadline has passed, and sends pings. It is called several times
-  /// per second.
+  /// Closes the connection if a deadline has passed. Sends a ping if an event stream has been idle
+  /// for Limits::ping_time. The server calls sweep() several times per second.
   void sweep(Clock::time_point now);
   void close();
   bool closed() const { return phase_ == Phase::kClosed; }
@@ -90,7 +97,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string peer_;
   Phase phase_ = Phase::kReceiving;
   Clock::time_point deadline_, begun_, last_written_, body_begun_;
-  std::string input_;  ///< received bytes that have not been used yet
+  std::string input_;  ///< received bytes that have not been parsed yet
   bool reading_ = false, writing_ = false, request_begun_ = false, last_answer_ = false;
   std::optional<RequestParser> parser_;
   size_t counted_ = 0;  ///< bytes of this connection that host_.bodies_bytes includes

@@ -1,6 +1,6 @@
 #pragma once
-// The event loop of the network thread. Its sockets belong to Asio and are visible only to files
-// that include Asio.
+// EventLoop executes tasks and the handlers of sockets on one thread, the network thread. It uses
+// the library Asio. This header does not include Asio; files that need it include http/sockets.h.
 
 #include <chrono>
 #include <functional>

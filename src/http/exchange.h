@@ -1,6 +1,7 @@
 #pragma once
-// One request and the functions that respond to it, which may be called on any thread. An exchange
-// does not depend on sockets, so connections, tests and fuzz targets can use it.
+// An Exchange is one request, with functions that send the response. These functions may be called
+// on any thread. An exchange does not depend on sockets, so that tests and fuzz targets can also
+// use it.
 
 #include <atomic>
 #include <functional>
@@ -24,11 +25,12 @@ class Exchange {
 
   HttpRequest request;
   Fields reply_fields;  ///< fields that are added to the response's header
-  std::string route;    ///< path pattern of the matching route, for counters; the handler sets it
+  /// Path pattern of the matching route, for the metrics; the handler sets it.
+  std::string route;
 
-  /// Sends a response. Only the first response has an effect.
+  /// Sends a response. Only the first call of reply() or stream() has an effect.
   void reply(HttpResponse response);
-  /// Responds with a stream of events.
+  /// Begins a response that is a stream of events, and returns the stream.
   std::shared_ptr<EventStream> stream(
       std::string content_type = "text/event-stream; charset=utf-8");
 
@@ -36,10 +38,10 @@ class Exchange {
   /// Sets a function that is called once if the client closes its connection before the response is
   /// complete. If the connection is already closed, the function is called at once.
   void on_close(std::function<void()> gone);
-  /// The connection calls this when the client has closed it.
+  /// Connection calls this when the client has closed the connection.
   void close();
 
-  /// Sets a remark for the log line of this request.
+  /// Sets a text that the log line of this request contains.
   void set_note(std::string note);
   std::string note();
 

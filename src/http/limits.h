@@ -1,5 +1,5 @@
 #pragma once
-// Resource limits of the server, per client and for all clients together.
+// Defines the limits of the resources that clients can use.
 
 #include <chrono>
 #include <cstddef>
@@ -11,7 +11,7 @@ struct Limits {
   size_t fields = 100;
   size_t body_bytes = 32 << 20;
   size_t upload_bytes = (256 << 20) + (1 << 20);  ///< largest body of type multipart/form-data
-  /// Limit for the bodies of all requests that are being received.
+  /// Largest total size of the bodies of all requests whose response has not begun.
   size_t bodies_bytes = size_t{1} << 30;
   size_t pipelined_bytes = 64 << 10;
   size_t connections = 1024;
@@ -21,14 +21,16 @@ struct Limits {
   size_t stream_bytes = 256 << 10;
 
   std::chrono::milliseconds header_time{10'000};
-  /// Time for receiving the body of a request. One second is added for each 256 KiB received.
+  /// Time in which the body of a request must arrive. One second is added for each 256 KiB that
+  /// have arrived.
   std::chrono::milliseconds body_time{30'000};
   std::chrono::milliseconds idle_time{60'000};
-  /// Longest time in which the client may accept no byte.
+  /// If the client accepts no bytes of a response for this time, the connection is closed.
   std::chrono::milliseconds write_time{30'000};
-  /// Time after a rejection in which the client can receive it.
+  /// When a request has been rejected, the connection stays open for this time, so that the client
+  /// can receive the response.
   std::chrono::milliseconds linger_time{2'000};
-  /// Time without events after which a stream sends a comment line.
+  /// An event stream sends a ping after this time without events.
   std::chrono::milliseconds ping_time{15'000};
 };
 

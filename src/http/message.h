@@ -1,5 +1,5 @@
 #pragma once
-// HTTP requests and responses as values, without sockets.
+// Defines HTTP requests and responses as data, independent of sockets.
 
 #include <string>
 #include <string_view>
@@ -18,13 +18,14 @@ struct HttpRequest {
   bool keep_alive = true;
   Fields fields;
   std::string body;
-  std::string peer;  ///< address without the port; "unix" for a Unix socket
+  std::string peer;  ///< IP address of the client; "unix" for a Unix socket
 
-  /// Returns the first header field with this name, whose case is ignored. The result is empty if
-  /// there is none.
+  /// Returns the value of the first header field with this name. The case of the name is ignored.
+  /// The result is empty if there is no such field.
   std::string_view field(std::string_view name) const;
   size_t count(std::string_view name) const;
-  /// Returns the decoded value of a parameter in the query. The result is empty if there is none.
+  /// Returns the decoded value of a parameter in the query, or an empty text if there is no such
+  /// parameter.
   std::string parameter(std::string_view name) const;
 };
 
@@ -35,22 +36,23 @@ struct HttpResponse {
   Fields fields;  ///< additional header fields; they must not contain bytes from a client
 };
 
-/// Returns the name of a status, such as "Not Found". The result is empty if the status has no
-/// name.
+/// Returns the standard text for a status, such as "Not Found" for 404. The result is empty if
+/// there is none.
 std::string_view reason_of(int status);
 
-/// Returns whether two strings are equal if the case of ASCII letters is ignored.
+/// Returns whether two strings are equal, ignoring the case of ASCII letters.
 bool equal_but_case(std::string_view a, std::string_view b);
 
-/// Decodes escapes such as %41. Returns false if an escape is invalid or yields a NUL.
+/// Decodes escapes such as %41. If `plus_is_space` is true, + becomes a space. Returns false if an
+/// escape is invalid or is a NUL.
 bool percent_decode(std::string_view text, std::string& decoded, bool plus_is_space = false);
 
-/// Returns a response whose body is an OpenAI error object with these members.
+/// Returns a response whose body is an error object of OpenAI's API with these members.
 HttpResponse error_response(int status, std::string_view type, std::string_view code,
                             std::string_view message);
 
-/// Returns the bytes of a response before its body. `length` is the length of the body. -1 means a
-/// chunked stream, and -2 a stream that ends with the connection.
+/// Returns the status line and the header fields of a response. `length` is the length of the body.
+/// -1 means that the body is sent in chunks, and -2 that it ends when the connection is closed.
 std::string response_header(const HttpResponse& response, long long length, bool keep_alive);
 
 }  // namespace longhaul::http

@@ -1,5 +1,6 @@
 #pragma once
-// Parses requests from bytes of a client. It uses no sockets, so it can be fuzzed.
+// RequestParser parses an HTTP request from the bytes that a client sends. It uses no sockets, so
+// that it can be fuzzed.
 
 #include <memory>
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace longhaul::http {
 
-/// The reason why a request is rejected, in the form that the client receives.
+/// The reason why a request is rejected: the status, code and message of the response.
 struct Refusal {
   int status = 400;
   std::string code;
@@ -28,22 +29,23 @@ class RequestParser {
     kHeaderRead,  ///< the header is complete; call read_body() to continue
     kBody,
     kDone,    ///< the request is complete; call take()
-    kFailed,  ///< the request is invalid; see refusal()
+    kFailed,  ///< the request is invalid; refusal() returns the reason
   };
   State state() const { return state_; }
 
-  /// Parses bytes. Returns how many bytes at the front were consumed. The others belong to the next
-  /// request, or must be passed again together with the bytes that follow them.
+  /// Parses bytes and returns how many of them were consumed. If the request is complete, the other
+  /// bytes belong to the next request. Otherwise they must be passed again in the next call,
+  /// followed by new bytes.
   size_t put(std::string_view bytes);
 
-  /// Returns the request without its body.
+  /// Returns the request without its body. It is complete from kHeaderRead on.
   const HttpRequest& header() const { return request_; }
-  /// Returns whether the client waits for "100 Continue" before it sends the body.
+  /// Returns whether the client will send the body only after it has received "100 Continue".
   bool expects_continue() const { return expects_continue_; }
   /// Returns the length of the body, or nothing if it is sent in chunks.
   std::optional<size_t> body_length() const { return body_length_; }
   size_t body_bytes() const;  ///< returns the number of body bytes received so far
-  /// Continues after the header. put() then parses the body.
+  /// Must be called in the state kHeaderRead. Afterwards, put() parses the body.
   void read_body();
 
   HttpRequest take();

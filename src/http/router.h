@@ -1,5 +1,5 @@
 #pragma once
-// Maps the method and path of a request to a handler.
+// A Router finds the handler for the method and path of a request.
 
 #include <functional>
 #include <memory>
@@ -15,8 +15,9 @@ using Handler = std::function<void(const std::shared_ptr<Exchange>&)>;
 
 struct Route {
   std::string method;
-  /// The path pattern. "{name}" matches one segment of the path, or the rest of the path if it is
-  /// the last segment. It matches at least one character.
+  /// The path pattern, such as "/v1/models/{id}". "{name}" matches one segment of the path. At the
+  /// end of the pattern, it matches the rest of the path, which may have several segments. It
+  /// matches at least one character.
   std::string path;
   Handler handler;
   bool open = false;    ///< whether the path requires no API key
@@ -27,17 +28,18 @@ class Router {
  public:
   void add(Route route);
 
-  /// Returns the route, or null. If several patterns match, the longest one is used, whatever
-  /// methods the others have. `allow` is set to the methods of that pattern ("GET, POST"), or is
-  /// empty if no route has this path. HEAD uses the route of GET.
+  /// Returns the route for a request, or null if there is none. If several patterns match the path,
+  /// only the routes with the longest pattern are considered. `allow` is set to the methods of
+  /// these routes ("GET, POST"), or to an empty text if no pattern matches. For HEAD, returns the
+  /// route of GET.
   const Route* find(std::string_view method, std::string_view path, std::string& allow) const;
 
   const std::vector<Route>& routes() const { return routes_; }
 
-  /// Returns the part of `path` that matches the final "{...}" of the route.
+  /// Returns the part of `path` that matches the "{name}" at the end of the route's pattern.
   static std::string_view rest(const Route& route, std::string_view path);
-  /// Returns the part of `path` that matches "{name}" of the route. The result is empty if there is
-  /// none.
+  /// Returns the part of `path` that matches "{name}" in the route's pattern, for the given name.
+  /// The result is empty if the pattern has no such name.
   static std::string part(const Route& route, std::string_view path, std::string_view name);
 
  private:

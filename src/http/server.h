@@ -1,5 +1,5 @@
 #pragma once
-// An HTTP server: its listening sockets, its network thread, and all connections.
+// A Server is an HTTP server. It has listening sockets, a network thread, and connections.
 
 #include <atomic>
 #include <map>
@@ -30,13 +30,14 @@ class Server {
 
   /// Starts the network thread.
   void start();
-  /// Sets the certificate for connections that are accepted from now on. It may be called on any
-  /// thread.
+  /// Sets the certificate for connections that will be accepted from now on. It may be called on
+  /// any thread.
   void use_tls(std::shared_ptr<TlsIdentity> identity);
-  /// Stops accepting connections and closes those that are between two requests. Open responses
-  /// continue.
+  /// Stops accepting connections. Closes connections that are between two requests, and the others
+  /// when their current response is complete.
   void drain();
-  /// Waits until all connections are closed, but at most this long. Returns whether all are closed.
+  /// Waits until all connections are closed, but not longer than `most`. Returns whether all are
+  /// closed.
   bool await_end(std::chrono::milliseconds most);
 
   size_t connections() const { return open_connections_; }
@@ -50,7 +51,7 @@ class Server {
   bool sweep();
 
   ServerOptions options_;
-  ConnectionHost host_;  // declared before the loop, whose last tasks may hold connections
+  ConnectionHost host_;  // destroyed after loop_, whose tasks use it
   EventLoop loop_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   std::vector<std::shared_ptr<Connection>> connections_;

@@ -1,5 +1,5 @@
 #pragma once
-// Converts the descriptor of a connected socket of any family to an Asio socket.
+// Converts the descriptor of a connected socket (TCP or Unix) to a socket of Asio.
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

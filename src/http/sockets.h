@@ -1,5 +1,5 @@
 #pragma once
-// The Asio part of EventLoop, for files that own sockets.
+// Defines the members of EventLoop that need Asio, for files that use sockets.
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
-// HTTP requests with libcurl. libcurl is loaded on first use, so programs that do not download do
-// not load it. Proxies are set by environment variables (https_proxy, no_proxy, ...).
+// Sends HTTP requests by libcurl. The library is loaded on first use, so that commands without
+// downloads do not need it. Environment variables such as https_proxy and no_proxy set proxies.
 
 #include <cstdint>
 #include <functional>
@@ -13,16 +13,17 @@
 
 namespace longhaul {
 
-/// Limits of a transfer. A slower transfer fails.
+/// Limits of a transfer. A transfer that is slower fails.
 struct HttpLimits {
-  int64_t bytes_per_second = 4096;  ///< least average speed over `seconds`
+  int64_t bytes_per_second = 4096;  ///< least average speed during any `seconds` seconds
   int64_t seconds = 60;
   int64_t all_seconds = 0;  ///< longest time of the whole transfer; 0: no limit
 };
 
 struct HttpRequest {
   std::string url;
-  /// Bearer token. It is sent only to the host of the URL, not to targets of redirects.
+  /// Bearer token for authorization. It is sent only to the host of the URL, and not to hosts to
+  /// which the server redirects.
   std::string token;
   int64_t begin = 0;     ///< offset of the first requested byte
   std::string if_match;  ///< entity tag (ETag) of the file whose rest is requested
@@ -31,21 +32,21 @@ struct HttpRequest {
 };
 
 struct HttpResponse {
-  long status = 0;  ///< status of the last response
-  std::map<std::string, std::string>
-      headers;          ///< headers of the last response; lower-case names, at most 256 KiB
+  long status = 0;  ///< HTTP status of the last response, after redirects
+  /// Headers of the last response; lower-case names, at most 256 KiB.
+  std::map<std::string, std::string> headers;
   std::string problem;  ///< reason why the transfer failed; empty: it did not fail
   bool refused_by_sink = false;
   bool cancelled = false;
 };
 
-/// Receives the bytes as they arrive, with the status and headers of their response. Ends the
-/// transfer if it returns false.
+/// Receives bytes of the body as they arrive. `head` has the status and the headers of the
+/// response. If the function returns false, the transfer ends and HttpResponse::refused_by_sink is
+/// true.
 using HttpSink = std::function<bool(const HttpResponse& head, std::span<const std::byte> bytes)>;
 
-/// Requests a URL. Follows up to 10 redirects to http and https, but not from https to http. Throws
-/// UserError if libcurl is not available. Failures of the transfer are reported in
-/// HttpResponse::problem.
+/// Requests a URL. Follows up to 10 redirects, but none from https to http. Throws UserError if
+/// libcurl is not installed. Failures of the transfer are reported in HttpResponse::problem.
 HttpResponse http_get(const HttpRequest& request, const HttpSink& sink);
 
 /// Requests a URL and stores the whole response in `text`. The response may have at most `most`

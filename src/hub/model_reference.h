@@ -1,5 +1,5 @@
 #pragma once
-// Parses references to models that are not on this machine.
+// Parses references to models that can be downloaded.
 
 #include <optional>
 #include <string>
@@ -9,16 +9,19 @@ namespace longhaul {
 /// A model on the hub (OWNER/REPO[:FILE or quantization]), or a URL.
 struct ModelReference {
   std::string repository;  ///< "OWNER/REPO"; empty: the reference is a URL
-  std::string choice;      ///< name of a file, or a type such as Q4_K_M; empty: the default
+  /// Name of a file, or a quantization type such as Q4_K_M; empty: choose_files() decides.
+  std::string choice;
   std::string url;
 };
 
-/// Parses "hf:OWNER/REPO[:...]" and "https://...". The result is empty for any other text. A page
-/// of the hub (https://huggingface.co/OWNER/REPO, also with /blob/main/FILE or /resolve/main/FILE)
-/// is treated as the repository. Throws UserError if "hf:" is not followed by a repository.
+/// Parses "hf:OWNER/REPO[:...]" or "https://...". Returns nothing for any other text. The URL of a
+/// page of the hub (https://huggingface.co/OWNER/REPO, also with /blob/main/FILE or
+/// /resolve/main/FILE) becomes a reference to the repository. Throws UserError if "hf:" is not
+/// followed by a repository.
 std::optional<ModelReference> parse_reference(const std::string& text);
 
-/// Returns the address of the hub without a trailing slash: $HF_ENDPOINT, or the default.
+/// Returns the URL of the hub without a slash at its end: the value of $HF_ENDPOINT, or
+/// https://huggingface.co.
 std::string hub_endpoint();
 
 }  // namespace longhaul

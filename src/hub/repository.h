@@ -1,5 +1,6 @@
 #pragma once
-// A model's repository on the hub: its files with their sizes and hashes, and its licence.
+// Reads the description of a model's repository on the hub: its files with their sizes and hashes,
+// and its licence.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +19,7 @@ struct HubFile {
 
 struct HubRepository {
   std::string name;    ///< name in the form OWNER/REPO
-  std::string commit;  ///< commit at the time of the query; all files are of this revision
+  std::string commit;  ///< most recent commit; all files are downloaded from this commit
   std::string licence;
   std::vector<HubFile> files;
 };
@@ -26,8 +27,8 @@ struct HubRepository {
 /// Returns $HF_TOKEN. The result is empty if it is not set.
 std::string hub_token();
 
-/// Queries the hub for a repository. Throws UserError if the repository does not exist or requires
-/// a token, if the response is invalid, or if the connection fails.
+/// Requests the description of a repository from the hub. Throws UserError if the repository does
+/// not exist or requires a token, if the response is invalid, or if the connection fails.
 HubRepository ask_hub(const std::string& repository, const CancelFlag* cancel);
 
 /// Parses the responses of the hub: `about` is the description of the model, and `lists` are the
@@ -38,10 +39,12 @@ HubRepository read_repository(const std::string& name, const std::string& about,
 /// Returns the URL of a file.
 std::string file_url(const HubRepository& repository, const HubFile& file);
 
-/// Returns the meaning of an HTTP error status (401, 403, 404, 429 and others) for messages.
+/// Returns a text that explains an HTTP error status of the hub (such as 401 or 404), for error
+/// messages.
 std::string status_text(long status);
 
-/// Returns the address of the next page in a Link header. The result is empty if there is none.
+/// The hub splits a long list of files into pages. Returns the URL of the next page from the header
+/// Link of a response. The result is empty if there is none.
 std::string next_page(std::string_view link);
 
 }  // namespace longhaul

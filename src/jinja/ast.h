@@ -1,5 +1,6 @@
 #pragma once
-// A parsed template: expressions and statements as plain data.
+// Defines the tree of a parsed template, whose nodes are expressions and statements. The comments
+// of the kinds list the members that a node of this kind uses.
 
 #include <cstdint>
 #include <memory>
@@ -14,11 +15,11 @@ namespace longhaul::jinja {
 struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
 
-/// The arguments of a call, filter or test.
+/// The argument expressions of a call, filter or test.
 struct CallArguments {
   std::vector<ExpressionPtr> positional;
   std::vector<std::pair<std::string, ExpressionPtr>> named;
-  ExpressionPtr more, more_named;  ///< values after * and **, or null
+  ExpressionPtr more, more_named;  ///< expressions after * and **, or null
 };
 
 struct Expression {
@@ -33,7 +34,7 @@ struct Expression {
     item,                 ///< parts[0], parts[1]
     slice,        ///< parts[0] to parts[2], which may be null; occurs only as parts[1] of an item
     call,         ///< parts[0], arguments
-    filter,       ///< parts[0] (null: the text of a filter block), name in text, arguments
+    filter,       ///< parts[0] (null in a filter block), name in text, arguments
     test,         ///< parts[0], name in text, arguments
     unary,        ///< text: - + not
     binary,       ///< text: + - * / // % **
@@ -45,7 +46,7 @@ struct Expression {
   };
   Kind kind;
   int line = 0;
-  int height = 1;  ///< height of the tree whose root is this node
+  int height = 1;  ///< number of levels of the tree below and including this node
   Value value;
   std::string text, more_text;
   std::vector<ExpressionPtr> parts;
@@ -59,15 +60,15 @@ using Body = std::vector<Statement>;
 /// The parameters of a macro or of a call block.
 struct Signature {
   std::vector<std::string> names;
-  std::vector<ExpressionPtr> defaults;  ///< for the last parameters
+  std::vector<ExpressionPtr> defaults;  ///< defaults of the last parameters
 };
 
 struct Statement {
   enum class Kind : uint8_t {
     text,          ///< text
     output,        ///< value
-    if_block,      ///< branches; other: else
-    for_loop,      ///< target, value, condition, recursive, body, other
+    if_block,      ///< branches; `other` is the body of else
+    for_loop,      ///< target, value, condition, recursive, body; `other` is the body of else
     set,           ///< target, value
     set_block,     ///< target, value (a filter or null), body
     macro,         ///< text, signature, body
@@ -87,7 +88,7 @@ struct Statement {
   bool recursive = false;
   std::string text;
   ExpressionPtr target, value, condition;
-  /// Assigned names and their values in turn, for with_block.
+  /// For with_block: assigned names and their values, alternating.
   std::vector<ExpressionPtr> expressions;
   std::vector<Branch> branches;
   Signature signature;

@@ -1,6 +1,6 @@
 #pragma once
-// Resource limits of a template. Templates are part of model files and may be hostile. Every
-// operation is therefore charged before it runs.
+// Limits the resources that a template may use. Templates are parts of model files and may be
+// hostile. Every operation is therefore counted before it runs.
 
 #include <fmt/format.h>
 
@@ -35,26 +35,28 @@ class Budget {
       : most_steps_(10'000'000 + static_cast<int64_t>(input) * 4),
         most_bytes_(16 * input + (size_t{1} << 20)) {}
 
-  /// Charges one operation on `amount` bytes or values. The charge is one step, and one more for
-  /// every 16 bytes or values.
+  /// Counts one operation on `amount` bytes or values. It counts as one step, plus one step for
+  /// every 16 bytes or values. Throws Fault if the limit of steps is exceeded.
   void spend(size_t amount = 0) {
     steps_ += 1 + static_cast<int64_t>(amount / 16);
     if (steps_ > most_steps_) fault("needs more than {} steps", most_steps_);
     CpuLimit::check();
   }
 
-  /// Throws Fault if a string or the output would be too long. Call it before a string of this
-  /// length is created.
+  /// Throws Fault if a string of this length would be too long. Call it before the string is
+  /// created or the output grows to this length.
   void check_length(size_t bytes) const {
     if (bytes > most_bytes_) fault("makes a text of more than {} bytes", most_bytes_);
   }
 
-  /// Returns the largest number of bytes that values may occupy at the same time (HeldMemory).
+  /// Returns how many bytes the values of a template may occupy at the same time (HeldMemory). In
+  /// this and the next function, `input` is the same as in the constructor.
   static size_t most_held(size_t input) { return (size_t{64} << 20) + 16 * input; }
   /// Returns the limit of processor time in seconds. Ten million steps take about one second.
   static double most_seconds(size_t input) { return 10 + 1e-6 * static_cast<double>(input); }
 
-  /// Counts one level of nesting during its lifetime.
+  /// Counts one level of nesting as long as the object exists. Throws Fault if the nesting is too
+  /// deep.
   class Nested {
    public:
     Nested(int& depth, int most, const char* what) : depth_(depth) {

@@ -1,5 +1,5 @@
 #pragma once
-// Implements strftime_now(format), with which templates write a date.
+// Implements strftime_now(format), the function with which templates write the current date.
 
 #include <ctime>
 
@@ -7,7 +7,7 @@
 
 namespace longhaul::jinja {
 
-/// Returns the beginning of a day.
+/// Returns the time 00:00 of a day.
 std::tm day(int year, int month, int day_of_month);
 
 /// Returns the function strftime_now. `defined` is the result of `strftime_now is defined`. Some

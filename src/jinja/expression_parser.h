@@ -1,5 +1,6 @@
 #pragma once
-// Parses the tokens of a template to expressions.
+// Parses the tokens of a template to expressions. The parser of statements (parser.cc) is derived
+// from this class.
 
 #include <initializer_list>
 #include <string>
@@ -16,8 +17,8 @@ class ExpressionParser {
   explicit ExpressionParser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
  protected:
-  static constexpr int kDeepest = 100;  ///< nesting of brackets or blocks
-  static constexpr int kHighest = 400;  ///< number of consecutive operators
+  static constexpr int kDeepest = 100;  ///< limit of nested brackets or blocks
+  static constexpr int kHighest = 400;  ///< limit of the height of an expression's tree
 
   const Token& token() const { return tokens_[at_]; }
   const Token& next_token() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
@@ -37,13 +38,14 @@ class ExpressionParser {
   ExpressionPtr expression(bool with_condition = true);
   /// Parses one expression, or several that are separated by commas.
   ExpressionPtr tuple(bool with_condition = true, bool may_be_empty = false);
-  /// Parses names, tuples of names, or, if `with_namespace` is true, `name.attribute`.
+  /// Parses the target of an assignment: a name or a tuple of names. If `with_namespace` is true,
+  /// it may also be `name.attribute`.
   ExpressionPtr target(bool with_namespace);
-  /// Parses filters that are applied to `subject` (null in filter blocks). If `inside` is true, no
-  /// | precedes the first filter.
+  /// Parses filters such as `| trim | upper` that follow `subject`. In filter blocks, `subject` is
+  /// null and `inside` is true, and no | precedes the first filter.
   ExpressionPtr filters(ExpressionPtr subject, bool inside);
 
-  /// Counts one level of nesting during its lifetime.
+  /// Counts one level of nesting as long as the object exists.
   class Deeper {
    public:
     explicit Deeper(ExpressionParser& parser);

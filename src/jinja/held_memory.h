@@ -1,6 +1,6 @@
 #pragma once
 // Limits the memory that the values of a running template occupy. Every string, list, dict, scope
-// and object is allocated through Counted.
+// and object is allocated by the allocator Counted, which reports its allocations to HeldMemory.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,9 @@
 
 namespace longhaul::jinja {
 
-/// Counts the allocations of the calling thread during its lifetime. Without such an object,
-/// nothing is counted.
+/// Counts the bytes that the calling thread has allocated by Counted, as long as the object exists.
+/// If such objects are nested, the innermost one counts. The allocations of a thread without such
+/// an object are not counted.
 class HeldMemory {
  public:
   /// `most` is the largest number of bytes that may be allocated at the same time.
@@ -42,7 +43,8 @@ class HeldMemory {
   HeldMemory* outer_;
 };
 
-/// An allocator that counts its bytes and those of the heap's own bookkeeping.
+/// An allocator that counts the allocated bytes, and 16 bytes per allocation for the heap's own
+/// data.
 template <class T>
 struct Counted {
   using value_type = T;
@@ -69,7 +71,7 @@ struct Counted {
 using Text = std::basic_string<char, std::char_traits<char>, Counted<char>>;
 template <class T>
 using Vector = std::vector<T, Counted<T>>;
-/// A map by name. Names can be looked up as any kind of string.
+/// A map from names to values. Any kind of string can be used to look up a name.
 template <class T>
 using Names = std::map<Text, T, std::less<>, Counted<std::pair<const Text, T>>>;
 

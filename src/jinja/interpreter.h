@@ -16,7 +16,7 @@
 
 namespace longhaul::jinja {
 
-/// The variables of a block that has its own scope, and a link to the enclosing scope.
+/// The variables of a scope, and a pointer to the enclosing scope.
 struct Scope {
   std::shared_ptr<Scope> parent;
   Names<Value> names;
@@ -25,10 +25,11 @@ struct Scope {
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
-/// One run of a template. It throws Fault, and line() then returns the line of the error.
+/// Runs a template once. Errors are thrown as Fault; line() then returns the line of the template
+/// in which the error is.
 class Interpreter {
  public:
-  /// `globals` are available to the template in addition to the built-in functions.
+  /// `globals` are the variables that the template can use in addition to the built-in functions.
   Interpreter(Budget& budget, const std::map<std::string, Value, std::less<>>& globals);
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
@@ -37,19 +38,20 @@ class Interpreter {
   String run(const Body& body);
   int line() const { return line_; }
 
-  // Functions for filters, tests and built-in functions.
+  // The implementations of filters, tests and built-in functions call the following functions.
   Budget& budget() { return budget_; }
   Value call(const Value& callee, const Arguments& arguments);
   Value filter(std::string_view name, const Value& subject, const Arguments& arguments);
   bool test(std::string_view name, const Value& subject, const Arguments& arguments);
-  /// attribute() returns `object.name`, and item() returns `object[key]`. The result is undefined
-  /// if it does not exist.
+  /// attribute() returns `object.name`, and item() returns `object[key]`. The result is an
+  /// undefined value if there is no such attribute or item.
   Value attribute(const Value& object, std::string_view name);
   Value item(const Value& object, const Value& key);
-  /// Registers an object that may later contain a reference to itself.
+  /// Registers an object that may later refer to itself, so that the destructor can break the cycle
+  /// (Object::release()).
   Value keep(std::shared_ptr<Object> object);
 
-  // Functions for loops and macros.
+  // The objects of loops and macros call the following functions.
   String run_body(const Body& body, ScopePtr scope);
   /// Runs the body of a macro or of a call block with its parameters.
   String run_macro(const Signature& signature, const Body& body, const ScopePtr& scope,
@@ -85,7 +87,8 @@ class Interpreter {
   Budget& budget_;
   ScopePtr scope_;
   String* out_ = nullptr;
-  const Value* block_text_ = nullptr;  ///< text to which the filter of a filter block is applied
+  /// In a filter block: the text to which the filter is applied.
+  const Value* block_text_ = nullptr;
   int line_ = 1;
   Vector<std::weak_ptr<Object>> kept_;
   size_t kept_limit_ = 64;

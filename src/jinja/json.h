@@ -1,5 +1,5 @@
 #pragma once
-// Converts between JSON and values.
+// Converts JSON to values of a template, and values to JSON text.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace longhaul::jinja {
 
-/// Returns the value of a JSON value. All its strings get the given origin. Throws Fault if it is
+/// Converts JSON to a value. All its strings get the given origin. Throws Fault if the JSON is
 /// nested too deep.
 Value from_json(const nlohmann::ordered_json& json, Origin origin = Origin::kGiven);
 
-/// Options of json.dumps().
+/// The options of Python's json.dumps().
 struct JsonStyle {
   bool ascii = false;
   bool sorted = false;

@@ -1,7 +1,7 @@
 #pragma once
-// Functions that depend on the kind of a character: case, digits and white space. They use
-// Unicode's simple mappings (utf8proc). Among mappings to several characters, only that of U+00DF
-// is supported.
+// Implements Python's str methods that convert case or examine the kinds of characters. Case is
+// converted by Unicode's simple mappings (utf8proc), which map a character to one character. The
+// only exception is U+00DF, whose upper case has two characters.
 
 #include <string_view>
 
@@ -14,13 +14,15 @@ String uppered(const String& text);
 String swapped_case(const String& text);
 /// Returns the text with its first character in upper case and the rest in lower case.
 String capitalized(const String& text);
-/// Returns str.title(). Words are runs of letters.
+/// Returns the result of str.title(). Each run of letters counts as a word, which gets a capital at
+/// its beginning.
 String titled(const String& text);
-/// Returns the result of the filter `title`. Words begin after white space, hyphens and opening
-/// brackets.
+/// Returns the result of Jinja's filter `title`. In contrast to str.title(), a word begins only
+/// after white space, hyphens and opening brackets.
 String titled_words(const String& text);
 
-// Equivalents of str.isalpha() and similar functions. They return false for empty text.
+// The following functions are equivalent to str.isalpha() and similar methods. They return false
+// for an empty text.
 bool all_letters(std::string_view text);
 bool all_digits(std::string_view text);
 bool all_letters_or_digits(std::string_view text);

@@ -1,6 +1,6 @@
 #pragma once
-// Converts the text of a template to tokens. White space is removed as in jinja2 with the settings
-// trim_blocks and lstrip_blocks, which Hugging Face transformers uses.
+// Splits the text of a template into tokens. White space around tags is removed as jinja2 does with
+// the settings trim_blocks and lstrip_blocks, which Hugging Face transformers uses.
 
 #include <cstdint>
 #include <string>
@@ -25,8 +25,9 @@ enum class TokenKind : uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string text;  ///< source text of the token; for strings, the value without quotes and with
-                     ///< escapes replaced
+  /// Source text of the token. For a string literal, the value of the literal: without quotes, and
+  /// with escapes replaced.
+  std::string text;
   int line = 0;
 };
 
@@ -37,7 +38,8 @@ struct SyntaxError {
   int line;
 };
 
-/// Returns the tokens of `source`. The last token is of kind `end`. Throws SyntaxError.
+/// Returns the tokens of `source`. The last token is of kind `end`. Throws SyntaxError if a tag is
+/// not closed or contains an invalid token.
 std::vector<Token> tokens_of(std::string_view source);
 
 }  // namespace longhaul::jinja

@@ -1,5 +1,5 @@
 #pragma once
-// The filters, tests, functions and methods available to templates.
+// Declares the filters, tests, functions and methods that templates can use.
 
 #include <initializer_list>
 #include <string_view>
@@ -14,19 +14,20 @@ namespace longhaul::jinja {
 using Filter = Value (*)(Interpreter&, const Value& subject, const Arguments&);
 using Test = bool (*)(Interpreter&, const Value& subject, const Arguments&);
 
-/// Each function returns null if there is no filter or test of that name.
+/// The following functions return the filter or test with this name, or null if there is none.
 Filter find_filter(std::string_view name);
 Filter find_text_filter(std::string_view name);
 Filter find_list_filter(std::string_view name);
 Test find_test(std::string_view name);
-/// Returns a method of a string, list or dict as a callable value. The result is undefined if there
-/// is none.
+/// Returns a method of a string, list or dict as a callable value. The result is an undefined value
+/// if there is no such method.
 Value find_method(const Value& object, std::string_view name);
 Filter find_text_method(std::string_view name);
 Filter find_container_method(const Value& object, std::string_view name);
 
-/// Gives access to the arguments of a call by parameter name. Throws Fault for an unknown or
-/// repeated parameter.
+/// Assigns the arguments of a call to the parameters of a function. Parameter i has the name
+/// names[i]. The constructor throws Fault if an argument has an unknown name or if a parameter has
+/// two arguments.
 class Parameters {
  public:
   Parameters(const Arguments& arguments, std::initializer_list<const char*> names);

@@ -1,5 +1,5 @@
 #pragma once
-// Helpers that construct nodes in the parser.
+// Defines functions with which the parser constructs nodes.
 
 #include <algorithm>
 #include <utility>

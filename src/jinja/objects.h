@@ -1,6 +1,6 @@
 #pragma once
-// Objects of a running template that are not plain values: the loop, namespaces, macros, functions,
-// and methods of values.
+// Defines the objects of a running template: loops, namespaces, macros, built-in functions, and
+// methods of values.
 
 #include <functional>
 #include <map>
@@ -24,7 +24,7 @@ class LoopObject : public Object {
   const char* type() const override { return "LoopContext"; }
   bool callable() const override { return statement_.recursive; }
   bool attribute(std::string_view name, Value& out) const override;
-  /// Runs the same loop over other items (recursive loops).
+  /// Runs the body of the same loop over other items. Templates do this in recursive loops.
   Value call(Interpreter& interpreter, const Arguments& arguments) override;
   void release() override;
 
@@ -42,7 +42,7 @@ class LoopObject : public Object {
   int64_t index_ = -1;
 };
 
-/// namespace(...): the only thing that templates can change.
+/// The object that namespace(...) returns. It is the only kind of value that templates can change.
 class NamespaceObject : public Object {
  public:
   const char* type() const override { return "Namespace"; }

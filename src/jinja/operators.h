@@ -15,12 +15,12 @@ Value binary(std::string_view op, const Value& left, const Value& right, Budget&
 bool compare(std::string_view op, const Value& left, const Value& right, Budget& budget);
 bool contains(const Value& container, const Value& item, Budget& budget);
 
-/// Returns object[begin:end:step]. Null pointers represent missing parts.
+/// Returns Python's object[begin:end:step]. A bound or step that is missing is null.
 Value slice(const Value& object, const Value* begin, const Value* end, const Value* step,
             Budget& budget);
 
-/// Returns the character or element at `index`, which is counted from the end if it is negative.
-/// The result is undefined if it does not exist.
+/// Returns the character of a string, or the element of a list, at `index`. A negative index counts
+/// from the end. The result is an undefined value if there is no such element.
 Value element(const Value& object, int64_t index, Budget& budget);
 
 }  // namespace longhaul::jinja

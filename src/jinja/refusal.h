@@ -4,8 +4,8 @@
 
 namespace longhaul::jinja {
 
-/// Thrown by a template's raise_exception(). It means that the template does not support the
-/// messages.
+/// Thrown when a template calls raise_exception(). Templates do this if they do not support the
+/// messages of the conversation.
 class Refusal : public Fault {
  public:
   using Fault::Fault;

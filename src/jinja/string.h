@@ -1,7 +1,7 @@
 #pragma once
-// A string that records which of its parts come from the template and which from the template's
-// arguments. Only parts from the template can become control tokens. Comparison uses only the
-// bytes.
+// A String records which of its bytes come from the template and which from the template's
+// arguments. Only bytes from the template can become control tokens. Two strings are equal if their
+// bytes are equal, whatever their origins are.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,14 +13,16 @@
 namespace longhaul::jinja {
 
 enum class Origin : uint8_t {
-  kTemplate,  ///< literals and text of the template, numbers, names of roles, tokens of the model
-  kGiven,     ///< messages, tools and documents, and all strings derived from them
+  /// Literals and text of the template, numbers, names of roles, texts of the model's special
+  /// tokens.
+  kTemplate,
+  kGiven,  ///< bytes of messages, tools and documents, and of strings derived from them
 };
 
 class String {
  public:
-  /// A run of bytes with the same origin. It extends from the end of the previous run to `end`.
-  /// Neighbouring runs have different origins.
+  /// A run is a range of bytes with the same origin. It extends from the end of the previous run to
+  /// `end`. Neighbouring runs have different origins.
   struct Run {
     size_t end;
     Origin origin;
@@ -33,11 +35,11 @@ class String {
   size_t size() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
   std::span<const Run> runs() const { return runs_; }
-  /// Returns the number of bytes that a copy must move, including its runs.
+  /// Returns the cost of a copy: the number of its bytes, including those of the runs.
   size_t weight() const { return bytes_.size() + sizeof(Run) * runs_.size(); }
 
-  /// Returns whether the text is HTML markup, as the filters `safe` and `escape` return it. Text
-  /// that is added to markup with + is escaped.
+  /// Returns whether the string is HTML markup, such as the result of the filters `safe` and
+  /// `escape`. If a template adds a string to markup with +, the string is escaped.
   bool markup() const { return markup_; }
   void set_markup() { markup_ = true; }
 
@@ -59,13 +61,13 @@ class String {
 /// Returns the text as markup: & < > ' and " become HTML entities. Markup is returned unchanged.
 String escaped(const String& text);
 
-/// Returns the number of bytes of the character at `at`, which must be less than text.size().
-/// Invalid UTF-8 also counts as characters.
+/// Returns the number of bytes of the character that begins at byte `at`, which must be less than
+/// text.size(). An invalid UTF-8 sequence counts as one character.
 size_t character_bytes(std::string_view text, size_t at);
 size_t count_characters(std::string_view text);
 
-/// The byte offset of each character of a text. Nothing is stored for ASCII text, because each
-/// offset equals the index.
+/// Stores the byte offset of each character of a text. For ASCII text nothing is stored, because
+/// the offset of a character equals its index.
 class CharacterOffsets {
  public:
   explicit CharacterOffsets(std::string_view text);
@@ -82,7 +84,7 @@ class CharacterOffsets {
 /// Returns whether Python's str.isspace() is true for the character: Unicode's White_Space and
 /// U+001C to U+001F.
 bool is_python_space(uint32_t code_point);
-/// The range [begin, end) of the bytes of `text` that remain after str.lstrip() and str.rstrip().
+/// A range of bytes [begin, end) of a text.
 struct ByteRange {
   size_t begin, end;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the tokens inside {{ }} and {% %}.
+// Reads the tokens inside the tags {{ }} and {% %}.
 
 #include <string_view>
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace longhaul::jinja {
 
-/// Reads tokens from `at` up to `close` ("}}" or "%}", possibly preceded by - or +) outside of
-/// brackets, and appends them. Sets `at` to the position of `close` and updates `line`.
+/// Reads the tokens of `source` from `at` to the end of the tag, and appends them to `out`. The tag
+/// ends at the first `close` ("}}" or "%}", possibly preceded by - or +) that is not inside
+/// brackets. Sets `at` to the position of `close`, and adds the number of line breaks to `line`.
 void scan_tag(std::string_view source, size_t& at, int& line, std::string_view close,
               std::vector<Token>& out);
 

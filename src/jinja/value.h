@@ -1,6 +1,6 @@
 #pragma once
-// The values in templates. They behave like Python's values as Jinja exposes them. Lists and dicts
-// are immutable in the sandbox, so values share their contents.
+// Defines the values that templates compute with. They behave like Python's values in jinja2.
+// Templates cannot change lists and dicts, so copies of a value share their contents.
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,8 @@ struct Arguments {
   Vector<std::pair<Text, Value>> named;
 };
 
-/// A value that has attributes or can be called: loop, namespace, macros, functions and methods.
+/// The base class of values that have attributes or can be called: loops, namespaces, macros,
+/// functions and methods.
 class Object {
  public:
   Object() { HeldMemory::take(kBytesBeside); }
@@ -40,19 +41,18 @@ class Object {
   virtual bool callable() const { return false; }
   virtual bool defined() const { return true; }  ///< returns the result of `is defined`
   virtual Value call(Interpreter& interpreter, const Arguments& arguments);
-  /// Releases references to other values. This breaks reference cycles.
+  /// Releases the references to other values, which breaks a cycle of references.
   virtual void release() {}
 
  private:
-  /// Bytes that are counted in addition for each object, for closures of functions and for
-  /// bookkeeping.
+  /// Bytes that HeldMemory counts for each object, in addition to its values.
   static constexpr size_t kBytesBeside = 128;
 };
 
 enum class ListKind : uint8_t {
   list,
   tuple,
-  /// Python's generators and iterators, which are true even if empty and have no length.
+  /// Python's generators and iterators. They have no length, and are true even if they are empty.
   generator,
 };
 
@@ -69,8 +69,8 @@ class Value {
   explicit Value(const char*) = delete;
 
   static Value none();
-  /// Returns an undefined value. `message` is the error for its use. Only the beginning of the
-  /// message is kept.
+  /// Returns an undefined value. Using the value throws Fault with `message`. A long message is
+  /// cut.
   static Value undefined(std::string message);
   static Value text(std::string_view bytes, Origin origin = Origin::kTemplate);
   /// Returns a list. Throws Fault if values are nested too deep.
@@ -82,7 +82,7 @@ class Value {
   bool is_number() const { return is(Kind::boolean) || is(Kind::integer) || is(Kind::real); }
 
   bool boolean() const { return std::get<bool>(data_); }
-  /// Returns the value of an integer or boolean.
+  /// Returns the number if the value is an integer or a boolean, or else nothing.
   std::optional<int64_t> integer() const;
   double real() const;  ///< requires that the value is a number
   const String& string() const { return *std::get<std::shared_ptr<const String>>(data_); }
@@ -120,16 +120,16 @@ struct Dict {
   const Value* find(const Value& key, Budget& budget) const;
 };
 
-/// Throws Fault with the message of the value if it is undefined.
+/// Throws Fault with the message of Value::undefined() if `value` is undefined.
 void check_defined(const Value& value);
 
 /// equal() and less() implement Python's == and <. less() throws Fault if Python defines no order.
 bool equal(const Value& a, const Value& b, Budget& budget);
 bool less(const Value& a, const Value& b, Budget& budget);
 
-/// Returns str(value), which {{ value }} writes.
+/// Returns Python's str(value), which is the output of {{ value }}.
 String to_text(const Value& value, Budget& budget);
-/// Appends repr(value), which is the form of items in lists.
+/// Appends Python's repr(value). Items of lists are written in this form.
 void append_repr(String& out, const Value& value, Budget& budget);
 std::string float_text(double value);
 

@@ -6,7 +6,7 @@ namespace longhaul {
 
 void BlockCache::use_blocks(Queue& queue, KvStore& store, int layer, const BlockRange& range,
                             const RowList& chosen, int64_t cached) {
-  if (!queue.on_host()) return;  // a device cannot offload: all blocks are in memory
+  if (!queue.on_host()) return;  // stores in device memory cannot offload pages
   const int64_t per_page = store.layout().page_rows;
   used_now_ = 0;
   missing_.clear();
@@ -23,7 +23,7 @@ void BlockCache::use_blocks(Queue& queue, KvStore& store, int layer, const Block
   }
 }
 
-/// Marks the pages of rows [begin, end) as last used.
+/// Marks the pages of rows [begin, end) as most recently used.
 void BlockCache::use(int64_t per_page, const BlockRange& range, int64_t begin, int64_t end) {
   const int64_t from = std::max(begin / per_page, (range.first + per_page - 1) / per_page);
   const int64_t to = std::min((end + per_page - 1) / per_page, range.last / per_page);
@@ -40,7 +40,7 @@ void BlockCache::use(int64_t per_page, const BlockRange& range, int64_t begin, i
   }
 }
 
-/// Spills all pages of pages_ except the last `keep`.
+/// Offloads all pages in pages_ except the last `keep`.
 void BlockCache::spill(KvStore& store, int layer, size_t keep) {
   if (pages_.size() <= keep) return;
   const int64_t per_page = store.layout().page_rows;

@@ -24,9 +24,9 @@ class DevicePages : public PageMemory {
 
   Place place() const override { return queue_.place(); }
   size_t page_bytes() const override { return page_bytes_; }
-  /// Returns a page. A new page holds zeros, and a reused page holds old rows. Zeros and old rows
-  /// are finite numbers. This is necessary because kernels may multiply the memory after the last
-  /// row of a list by a probability of 0.
+  /// Returns a page that holds only finite numbers: a new page holds zeros, and a reused page holds
+  /// old rows. This is necessary because kernels may multiply the unused end of a list's last page
+  /// by a probability of 0.
   std::byte* acquire() override;
   void share(std::byte* page) override;
   void release(std::byte* page) override;
@@ -36,7 +36,7 @@ class DevicePages : public PageMemory {
   bool shared(const std::byte* page) const override;
 
   size_t pages_in_use() const override;
-  size_t bytes_in_use() const;  ///< returns the size of all slabs
+  size_t bytes_in_use() const;  ///< returns the total size of all slabs in bytes
 
  private:
   struct Slab {

@@ -52,7 +52,7 @@ void KeepBatch::add_list(KvStore& store, int layer, const KvStore::Chosen& list)
     const View<float> values = column.values.view();
     numbers_.push_back({list.rows, values.address(), values.address(), values.size(), 0});
   }
-  // Tokens move within their memory unless a copy of the store shares it.
+  // Token numbers move within their memory, unless a copy of the store shares this memory.
   KvStore::ChosenTokens kept = h.chosen;
   const size_t bytes = static_cast<size_t>(length) * sizeof(int32_t);
   constexpr int kOwners = 2;  // the list and `kept`
@@ -73,7 +73,7 @@ bool KeepBatch::run(Queue& queue) {
   };
   bool done = true;
   for (size_t first = 0, end = 0, number = 0; first < rows_.size() && done; first = end) {
-    const size_t first_number = number;  // numbers of a list follow the previous list
+    const size_t first_number = number;  // the columns of a list follow those of the previous list
     for (; end < rows_.size() && same(rows_[first].from, rows_[end].from); ++end) {
       number += lists_[end].head->columns.size() + 1;
     }
@@ -92,7 +92,8 @@ void KeepBatch::clear() {
   lists_.clear();
 }
 
-/// A page for the next row stays, so that its address stays listed.
+/// Sets the new lengths of all lists. A page for the next row is kept, so that its address remains
+/// in the PageTable.
 void KeepBatch::shorten() {
   for (Shorter& each : lists_) {
     KvStore::Head& h = *each.head;

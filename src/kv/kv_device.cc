@@ -1,5 +1,5 @@
-// A store whose pages are in device memory: page tables for kernels, and kept rows that were
-// selected there without the host reading their numbers.
+// KvStore in device memory: page tables for kernels, and evictions whose row numbers a device has
+// selected and the host does not read.
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +16,8 @@
 namespace longhaul {
 namespace {
 
-/// Pages not yet owned by a list, released unless they are taken.
+/// New pages that no list owns yet. The destructor releases the pages that have not been moved to a
+/// list.
 class FreshPages {
  public:
   explicit FreshPages(PageMemory& memory) : memory_(memory) {}
@@ -46,7 +47,7 @@ size_t address_bytes(size_t count) { return count * sizeof(std::byte*); }
 
 }  // namespace
 
-/// Uploads missing entries of the device's table of a layer's pages, in one operation.
+/// Uploads the missing entries of a layer's PageTable in one operation.
 void KvStore::list_pages(int layer) const {
   const int lists = layout_.lists(layer);
   size_t most = 0;
@@ -89,10 +90,11 @@ PagedRows KvStore::rows(int layer, int head, const Head& h) const {
   return rows;
 }
 
-/// Moves the kept rows of the lists, together with columns and tokens: to new pages, or within the
-/// pages if few rows leave. Returns false, without changes, if the device cannot.
+/// Moves the kept rows of the lists with their columns and token numbers: within their pages if
+/// only few rows are evicted, and to new pages otherwise. Returns false, without changes, if the
+/// device does not support this.
 bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
-  thread_local KeepBatch within;  // keeps the memory of its records
+  thread_local KeepBatch within;  // static, so that its buffers are reused
   within.clear();
   if (within.add(*this, layer, lists)) return within.run(queue_);
   FreshPages fresh(memory(at(layer, 0)));
@@ -162,7 +164,7 @@ bool KvStore::keep_there(int layer, std::span<const Chosen> lists) {
   return true;
 }
 
-/// Uploads the token numbers that the host has listed.
+/// Uploads the token numbers in h.tokens to h.chosen.
 void KvStore::tell_tokens(const Head& h) const {
   if (h.tokens.empty()) return;
   forget_bytes();
@@ -174,7 +176,8 @@ void KvStore::tell_tokens(const Head& h) const {
   h.tokens = {};
 }
 
-/// Downloads token numbers. It waits if tokens were selected on the device since the last call.
+/// Downloads the token numbers in h.chosen to h.tokens, if there are any. Waits for the device in
+/// this case.
 void KvStore::ask_tokens(const Head& h) const {
   if (h.chosen.count == 0) return;
   forget_bytes();
@@ -194,7 +197,7 @@ RowTokens KvStore::tokens(int layer, int head) const {
   return {told.part(0, std::min(told.size(), h.length)), told.empty() ? 0 : h.appended - h.length};
 }
 
-/// Copies the rows to new pages, packed, through the host.
+/// Copies the kept rows to new pages through host memory.
 void KvStore::gather_by_host(Head& h, std::span<const int32_t> rows) {
   const RowForm& how = form(h);
   const size_t key = how.key_bytes(), value = how.value_bytes(), values = how.values_at();

@@ -1,6 +1,7 @@
-// The store in a session file: its layout, then for each head the rows without the unused ends of
-// pages, and the range of offloaded rows, so that restoring does not fill the memory. Counts are
-// checked against the remaining size of the file before anything is allocated.
+// KvStore in a session file. The file contains the layout, and for each list its rows without the
+// unused ends of pages. It also contains the range of offloaded rows, so that these rows are
+// offloaded again after they have been restored. Counts are compared with the remaining size of the
+// file before memory is allocated.
 
 #include <algorithm>
 
@@ -41,7 +42,7 @@ void check_layout(ByteReader& in, const KvLayout& layout) {
   }
 }
 
-/// Half of the range of token numbers, so that a restored store has room to continue.
+/// Half of the range of token numbers, so that more tokens can be appended to a restored store.
 constexpr int64_t kMostAppended = int64_t{1} << 30;
 
 void check_tokens(const ByteReader& in, std::span<const int32_t> tokens, int64_t length,
@@ -72,8 +73,8 @@ void KvStore::save(ByteWriter& out, int64_t first) const {
   for (const Head& h : heads_) save_head(h, first, out);
 }
 
-/// Visits all keys, then all values, page by page. The contents of a file do not depend on the page
-/// size.
+/// Calls visit() for the keys of all pages and then for the values of all pages, so that the
+/// contents of a file do not depend on the page size.
 template <class Visit>
 void KvStore::each_stretch(const Head& h, int64_t first, int64_t length, bool loading,
                            Visit&& visit) const {
@@ -103,7 +104,7 @@ void KvStore::each_stretch(const Head& h, int64_t first, int64_t length, bool lo
   }
 }
 
-/// Rows from the first offloaded page to the last one.
+/// Returns the range of rows from the first to the last offloaded page.
 std::pair<int64_t, int64_t> KvStore::spilled_rows(const Head& h) const {
   const auto is_spilled = [](const std::byte* page) { return page == nullptr; };
   const auto first = std::find_if(h.pages.begin(), h.pages.end(), is_spilled);
@@ -145,7 +146,7 @@ void KvStore::restore(ByteReader& in, int64_t first) {
   forget_bytes();
 }
 
-/// Returns the range of offloaded rows.
+/// Restores a list. Returns the range of its offloaded rows.
 std::pair<int64_t, int64_t> KvStore::restore_head(Head& h, int64_t first, ByteReader& in) {
   const int64_t length = in.number<int64_t>();
   const int64_t appended = in.number<int64_t>();

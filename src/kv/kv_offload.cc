@@ -1,6 +1,6 @@
-// Offloaded pages of a store: spill() moves them from memory to disk, load() brings them back. A
-// page with a slot in the file has not been modified since it was written, so it is spilled without
-// another write.
+// Offloaded pages of a KvStore: spill() moves pages from memory to disk, and load() loads them
+// again. A page that has a slot in the file has not changed since it was written. It is therefore
+// offloaded without another write.
 
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace longhaul {
 void KvStore::spill(int layer, int head, int64_t begin, int64_t end) {
   Head& h = at(layer, head);
   LH_ASSERT(begin >= 0 && end <= h.length);
-  if (!queue_.on_host()) return;  // a device cannot offload: pages stay
+  if (!queue_.on_host()) return;  // stores in device memory cannot offload pages
   const int64_t per_page = layout_.page_rows;
   const size_t last = static_cast<size_t>(end / per_page);
   for (size_t page = static_cast<size_t>((begin + per_page - 1) / per_page); page < last; ++page) {
@@ -45,7 +45,7 @@ void KvStore::load(Head& h, size_t page) {
   forget_bytes();
 }
 
-/// Call before modifying the page: its copy on disk becomes invalid.
+/// Removes the copy of a page on disk. Must be called before the page is changed.
 void KvStore::drop_slot(Head& h, size_t page) {
   if (page >= h.slots.size() || h.slots[page] == kNoSlot) return;
   LH_ASSERT(h.pages[page] != nullptr);

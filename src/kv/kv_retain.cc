@@ -1,4 +1,5 @@
-// Eviction from the store: keep() and drop(), which compact a head in place, and truncate().
+// Removal of rows from a KvStore: keep() and drop(), which move the remaining rows of a list
+// together, and truncate().
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +26,7 @@ void drop_values(std::vector<T>& values, int64_t begin, int64_t end, int64_t roo
   set_room(values, room);
 }
 
-/// Number of consecutive rows beginning at rows[i].
+/// Returns how many of the rows from rows[i] on have consecutive numbers.
 int64_t run_length(std::span<const int32_t> rows, size_t i) {
   size_t end = i + 1;
   while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
@@ -41,7 +42,7 @@ void KvStore::keep(int layer, std::span<const KeptList> lists) {
     if (queue_.on_host() || rows.place().host() || !stay.rows.count.empty()) {
       HostStage on(queue_);
       keep(layer, stay.list, host_rows(on_host(on, stay.rows)));
-      // an equal count means all rows, since they are ascending
+      // if the counts are equal, all rows are kept, because row numbers are ascending
     } else if (rows.size() < length(layer, stay.list)) {
       chosen.push_back({stay.list, rows});
     }
@@ -115,8 +116,8 @@ void KvStore::drop(int layer, int head, int64_t begin, int64_t end) {
   shorten(h, length);
 }
 
-/// Loads the pages from row `first` on into memory for modification. Their copies on disk become
-/// invalid.
+/// Prepares the pages from row `first` on for changes: loads them into memory, and removes their
+/// copies on disk.
 void KvStore::take_to_change(Head& h, int64_t first) {
   for (size_t page = static_cast<size_t>(first / layout_.page_rows); page < h.pages.size();
        ++page) {
@@ -125,9 +126,9 @@ void KvStore::take_to_change(Head& h, int64_t first) {
   }
 }
 
-/// Moves rows towards the front, in ascending order, so that no row is overwritten before it has
-/// moved. Whole pages are swapped. So is the head's last page, even if partly filled, since the
-/// memory after its rows is unused.
+/// Moves rows [from, from + rows) of a list to the front. Rows move in ascending order, so that no
+/// row is overwritten before it has moved. Whole pages are swapped instead of copied. The last page
+/// of the list is swapped too, even if it is not full.
 void KvStore::move_rows(Head& h, int64_t to, int64_t from, int64_t rows) {
   LH_ASSERT(to <= from);
   const int64_t per_page = layout_.page_rows;
@@ -146,7 +147,7 @@ void KvStore::move_rows(Head& h, int64_t to, int64_t from, int64_t rows) {
     if (queue_.on_host()) {
       std::memmove(key_at(h, to), key_at(h, from), keys);
       std::memmove(value_at(h, to), value_at(h, from), values);
-    } else {  // only drop(): the corresponding rows of another page
+    } else {  // only for drop(): both rows have the same index in their pages
       queue_.device().copy(key_at(h, from), key_at(h, to), keys);
       queue_.device().copy(value_at(h, from), value_at(h, to), values);
     }

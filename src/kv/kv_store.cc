@@ -17,7 +17,7 @@
 namespace longhaul {
 namespace {
 
-/// Fewer values than this are not worth a second thread.
+/// Least number of floats per thread.
 constexpr int64_t kValuesPerThread = 32 * 1024;
 
 }  // namespace
@@ -33,10 +33,11 @@ KvStore::KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, con
                 std::make_shared<PageFile>(layout.page_bytes())}},
               queue) {}
 
-/// Pools of their own, or those that all stores on a queue share.
+/// Returns one Space per row format. The pages come from own pools, or from the shared pools of the
+/// queue if `shared_on` is not null.
 std::vector<KvStore::Space> KvStore::spaces_of(const KvLayout& layout, const Queue* shared_on) {
   std::vector<Space> spaces;
-  for (int layer = 0; layer <= layout.layers(); ++layer) {  // a store may have no layers
+  for (int layer = 0; layer <= layout.layers(); ++layer) {  // also covers a store without layers
     const bool last = layer == layout.layers();
     const RowForm form = last ? layout.largest_form() : layout.form_of(layer);
     if (last && !spaces.empty()) break;
@@ -102,7 +103,7 @@ KvStore KvStore::fork_as(const KvLayout& layout) const {
   KvStore copy(layout, spaces_, queue_);
   copy.heads_ = heads_;
   for (Head& h : copy.heads_) {
-    h.changed(0);  // its tables hold nothing yet
+    h.changed(0);  // the copy has no page tables yet
     h.alone = h.pages.empty();
   }
   for (const Head& h : heads_) {
@@ -209,7 +210,8 @@ bool KvStore::append_rotated(int layer, const NewRows& added, const Rotations& r
   return true;
 }
 
-/// Appends the rows to every head of the layer. Returns false if the device cannot.
+/// Appends the rows to every list of the layer with a device operation. Returns false if the device
+/// does not support it.
 bool KvStore::append_on_device(int layer, const DeviceAppend& rows) {
   DeviceAppend added = rows;
   added.kv_heads = static_cast<int>(added.k.size() / added.rows / layout_.dim_of(layer));
@@ -224,7 +226,7 @@ bool KvStore::append_on_device(int layer, const DeviceAppend& rows) {
   return on_device(kAppendRows, queue_, {&added, 1});
 }
 
-/// Appends the rows through the host.
+/// Appends the rows to every list of the layer through host memory.
 void KvStore::upload_rows(int layer, int64_t rows, View<const float> k, View<const float> v) {
   const int64_t dim = layout_.dim_of(layer), stride = k.size() / rows, kv_heads = stride / dim;
   const int heads = layout_.lists(layer);
@@ -257,7 +259,8 @@ void KvStore::upload_rows(const Head& h, int64_t first, int64_t rows, const floa
   }
 }
 
-/// Calls reserve_rows() for all heads. A device copies their shared pages at once.
+/// Calls reserve_rows() for all lists of the layer. A device copies all shared pages in one
+/// operation.
 void KvStore::reserve_layer(int layer, int64_t rows) {
   const auto has_room = [&](const Head& h) { return has_room_for(h, rows); };
   if (std::ranges::all_of(heads_of(layer), has_room)) return;
@@ -271,14 +274,14 @@ void KvStore::reserve_layer(int layer, int64_t rows) {
       if (!has_room_for(h, rows)) reserve_rows(h, rows, &copies);
     }
   } catch (...) {
-    send();  // the pages have changed order
+    send();  // copies what was collected, before the error is reported
     throw;
   }
   send();
 }
 
-/// Reserves pages for `rows` more rows, so that writing them cannot fail. Copies of a device's
-/// pages are made now, or noted in `copies`.
+/// Reserves pages for `rows` more rows, so that writing the rows cannot fail. If a shared page on a
+/// device must be copied, the copy is made at once, or added to `copies` if that is not null.
 void KvStore::reserve_rows(Head& h, int64_t rows, std::vector<DeviceBytes>* copies) {
   LH_ASSERT(rows >= 0 && h.appended + rows <= kMostTokens);
   const int64_t per_page = layout_.page_rows;
@@ -306,9 +309,9 @@ void KvStore::write_rows(const Head& h, int64_t first, int64_t rows, const float
   }
 }
 
-/// Counts written rows: their tokens and columns.
+/// Updates the length, the token numbers and the columns of a list after rows have been written.
 void KvStore::add_rows(Head& h, int64_t rows) {
-  // Row i is not token i, and the host has the list of tokens.
+  // True if row i is not token i, and h.tokens is valid.
   const bool numbered = h.appended != h.length && h.chosen.count == 0;
   const size_t before = numbered ? h.tokens.size() : 0;
   h.length += rows;
@@ -319,7 +322,7 @@ void KvStore::add_rows(Head& h, int64_t rows) {
     if (std::cmp_not_equal(h.tokens.capacity(), room)) forget_bytes();
     set_room(h.tokens, room);
     h.tokens.resize(static_cast<size_t>(h.length));
-    // Tokens are numbered for the first time: the existing rows are the first tokens.
+    // If row i was token i so far, the token numbers of the existing rows are added too.
     const auto kept = static_cast<size_t>(h.length - rows);
     if (before < kept) std::iota(h.tokens.begin(), h.tokens.end(), 0);
     std::iota(h.tokens.begin() + static_cast<std::ptrdiff_t>(kept), h.tokens.end(),

@@ -1,8 +1,9 @@
 #pragma once
 // KvStore holds the keys and values of one sequence. It has one or more lists of rows in each
-// layer, usually one per KV head. In this header a list is also called a head. A row is the key and
-// the value of one token. Each list has its own length, so a method that keeps fewer rows uses less
-// memory. Memory grows page by page with the rows, and shrinks when rows are evicted.
+// layer, usually one per KV head. The parameter `head` is the index of a list in its layer. A row
+// is the key and the value of one token. Each list has its own length, so an attention method that
+// keeps fewer rows uses less memory. A list consists of pages of a fixed number of rows. Pages are
+// allocated when rows are appended, and freed when rows are evicted.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,7 @@ struct DeviceAppend;  // declared in ops/attention/row_moves.h
 class ByteReader;
 class ByteWriter;
 
-/// The rows of one list that are to be kept, by index in the list.
+/// The rows that a list keeps. Rows are numbered from the start of the list.
 struct KeptList {
   int list = 0;
   RowList rows;
@@ -39,9 +40,9 @@ struct KeptList {
 struct NewRows {
   int64_t rows = 0;
   int kv_heads = 0;
-  View<const float> k, v;  ///< [rows, kv_heads, head_dim]; may have further rows, which are ignored
-  /// Queries of the same rows, [rows, heads, head_dim], and memory for the queries after rotation
-  /// by the same positions as the keys. Both views may be empty.
+  View<const float> k, v;  ///< [rows, kv_heads, head_dim]; further rows are ignored
+  /// Queries of the same tokens, [rows, heads, head_dim], and memory for the queries after their
+  /// rotation to the same positions as the keys. Both views may be empty.
   View<const float> q;
   View<float> rotated_q;
   bool raw_keys = false;  ///< whether only the queries are rotated, and the keys are stored raw
@@ -55,8 +56,8 @@ class KvStore {
   /// Creates a store in the memory of the queue's device or of the host. All stores with the same
   /// page size share a page pool (kv/shared_pages.h).
   KvStore(const KvLayout& layout, const Queue& queue);
-  /// Creates a store whose pages come from `memory`. The pages have KvLayout::page_bytes() bytes.
-  /// Several stores may share `memory`. All layers must have the same head_dim.
+  /// Creates a store that allocates its pages from `memory`. A page has KvLayout::page_bytes()
+  /// bytes. Several stores may share `memory`. All layers must have the same head_dim.
   KvStore(const KvLayout& layout, std::shared_ptr<PageMemory> memory, const Queue& queue = {});
   ~KvStore();
   KvStore(KvStore&& other) noexcept;
@@ -73,55 +74,54 @@ class KvStore {
   /// Returns the number of rows in a list.
   int64_t length(int layer, int head) const { return at(layer, head).length; }
   int64_t longest() const;  ///< returns the number of rows of the longest list
-  /// Returns the number of tokens ever appended to the list. It is the token number of the next
-  /// row.
+  /// Returns the number of rows that have been appended to the list, including evicted rows. It is
+  /// also the token number of the next row.
   int64_t appended(int layer, int head) const { return at(layer, head).appended; }
 
   /// Appends `rows` rows to every list of a layer, converted to the types of the layout. k and v
-  /// are [rows, kv_heads, head_dim]. The number of lists must be a multiple of kv_heads. Each KV
-  /// head then writes the same rows to a group of adjacent lists.
+  /// are [rows, kv_heads, head_dim]. The number of lists must be a multiple of kv_heads. If it is
+  /// larger, the rows of each KV head are appended to several adjacent lists.
   void append(int layer, int64_t rows, View<const float> k, View<const float> v);
-  /// Appends rows like append(), and rotates key row r to position + r. If the device of the store
-  /// has no such operation, returns false and changes nothing.
+  /// Appends rows like append(), with key row r rotated to `position` + r. Returns false, without
+  /// changes, if the device of the store has no such operation.
   bool append_rotated(int layer, const NewRows& added, const Rotations& rotations,
                       int64_t position);
   /// Appends rows to one list. Adjacent rows of k and v are `stride` floats apart.
   void append(int layer, int head, int64_t rows, View<const float> k, View<const float> v,
               int64_t stride);
 
-  /// Keeps the listed rows in order and evicts all others. `rows` is ascending, without duplicates.
-  /// On the host, later pages are moved without copying if the number of adjacent evicted rows is a
-  /// multiple of page_rows.
+  /// Keeps the given rows of a list in order and evicts all others. `rows` is ascending, without
+  /// duplicates. On the host, whole pages move without copying if the number of evicted rows before
+  /// them is a multiple of page_rows.
   void keep(int layer, int head, std::span<const int32_t> rows);
-  /// Keeps the listed rows in several lists of a layer. Each list may occur once. If a device
-  /// selected the rows and their number is known on the host, one operation handles all lists, and
-  /// the host does not wait.
+  /// Evicts rows from several lists of a layer like keep() above. Each list may occur once. If the
+  /// row numbers are in device memory and their count is known on the host, one device operation
+  /// handles all lists, and the host does not wait.
   void keep(int layer, std::span<const KeptList> lists);
-  /// Returns whether a device can reduce every list of a layer to `rows` rows within its pages.
-  /// This requires that the pages have no other owners, and that fewer rows are evicted than a page
-  /// holds.
+  /// Returns whether a device can reduce every list of a layer to `rows` rows by moving rows within
+  /// the list's pages. This requires that the pages have no other owners, and that a list loses at
+  /// least one row and at most as many as a page holds.
   bool can_keep_in_place(int layer, int64_t rows) const;
-  /// Evicts rows [begin, end). Equivalent to keep() with all other rows.
+  /// Evicts rows [begin, end) of a list.
   void drop(int layer, int head, int64_t begin, int64_t end);
-  /// Removes the rows from `length` on, as if they had never been appended. The next appended row
-  /// gets the token number of the first removed row.
+  /// Removes the rows of a list from `length` on, as if they had never been appended. The next
+  /// appended row gets the token number of the first removed row.
   void truncate(int layer, int head, int64_t length);
-  void truncate(int64_t length);  ///< truncates every list that is longer
-  void clear();                   ///< removes all rows
-  void unshare();                 ///< copies the pages that other stores share
+  void truncate(int64_t length);  ///< truncates all lists that are longer than `length`
+  void clear();                   ///< removes all rows of all lists
+  void unshare();                 ///< copies the pages that other stores also own
 
   /// Offloads the pages that lie completely within rows [begin, end) to a temporary file
-  /// (kv/page_file.h). Offloaded rows can be read by read() and kept by keep(), but attention
-  /// requires rows in memory. Throws UserError if the file cannot be written; the page then stays
-  /// in memory.
+  /// (kv/page_file.h). read() and keep() also work with offloaded rows, but attention requires rows
+  /// in memory. Throws UserError if the file cannot be written; the page then stays in memory.
   void spill(int layer, int head, int64_t begin, int64_t end);
-  /// Loads every page that contains one of rows [begin, end) into memory.
+  /// Loads every offloaded page that contains one of the rows [begin, end) into memory.
   void load(int layer, int head, int64_t begin, int64_t end);
-  /// Returns whether all of rows [begin, end) are in memory.
+  /// Returns whether all rows [begin, end) are in memory.
   bool in_memory(int layer, int head, int64_t begin, int64_t end) const;
 
-  /// Returns the rows of a list in the form that attention reads. The result is valid until a list
-  /// of the layer changes.
+  /// Returns a description of a list's rows for attention kernels. It is valid until a list of the
+  /// layer changes.
   PagedRows rows(int layer, int head) const;
   /// Loads the data of the layer's lists into the processor's cache. A decode step visits the lists
   /// of many stores, which do not fit there together.
@@ -129,16 +129,17 @@ class KvStore {
   /// Reads one row as f32. k and v receive [head_dim] values each.
   void read(int layer, int head, int64_t row, float* k, float* v) const;
 
-  /// Returns the token number of a row, which counts all tokens ever appended to the list.
+  /// Returns the token number of a row: the number of rows that had been appended to the list
+  /// before it.
   int64_t token_of(int layer, int head, int64_t row) const;
   /// Returns the token numbers of all rows, in the memory of the store. The result is valid until
   /// the list changes.
   RowTokens tokens(int layer, int head) const;
 
-  /// Returns a column: one f32 value per row, such as the attention that the row received. The
-  /// value stays with its row when rows are moved, evicted, cloned or saved. The first call with a
-  /// name creates the column. New rows have the value 0. The result is valid until the list
-  /// changes.
+  /// Returns a column of a list: one f32 number per row, such as the attention that the row
+  /// received. A number stays with its row when rows are evicted or the store is copied or saved.
+  /// The first call with a name creates the column. New rows have the number 0. The result is valid
+  /// until the list changes.
   View<float> column(int layer, int head, std::string_view name);
 
   /// Returns the bytes of pages in memory, token numbers and columns. Shared pages count in full.
@@ -150,17 +151,18 @@ class KvStore {
   /// Returns the bytes that are freed with this store. Pages that other stores share are not
   /// included.
   size_t own_bytes() const;
-  size_t spilled_bytes() const;  ///< returns the bytes of offloaded pages that are not in memory
-  size_t live_bytes() const;  ///< returns the bytes of all rows, without the unused ends of pages
+  size_t spilled_bytes() const;  ///< returns the size in bytes of the pages that are only on disk
+  /// Returns the size in bytes of all rows, without unused ends of pages.
+  size_t live_bytes() const;
   int64_t live_rows() const;  ///< returns the number of rows in all lists
 
   /// Returns whether row i of every list is token i, all rows are in memory, and there are no
   /// columns.
   bool is_plain() const;
-  /// save() writes the store to a session file, and restore() reads it. The rows before `first` are
-  /// omitted from the file. The store must then be plain (is_plain()), and restore() keeps these
-  /// rows of the store on which it is called. restore() throws UserError if the layout differs or
-  /// the file is invalid; the store is then unchanged.
+  /// save() writes the store to a session file, and restore() reads it. If `first` is above 0, the
+  /// store must be plain (is_plain()). The file then omits the rows before `first`, and restore()
+  /// keeps the rows before `first` that the store already has. restore() throws UserError if the
+  /// layout differs or the file is invalid; the store is then unchanged.
   void save(ByteWriter& out, int64_t first = 0) const;
   void restore(ByteReader& in, int64_t first = 0);
 
@@ -169,15 +171,15 @@ class KvStore {
     std::string name;
     RowNumbers values;
   };
-  /// Addresses of the pages of a layer's lists, for kernels on a device. There is space for `room`
+  /// On a device: addresses of the pages of a layer's lists, for kernels. There is room for `room`
   /// addresses per list.
   struct PageTable {
     DeviceBuffer memory;
     size_t room = 0;
   };
-  /// Token numbers of a list's first rows, if a device selected these rows and the host has not
-  /// downloaded the numbers. The other rows are the most recent tokens in order. Copies of a store
-  /// share the memory.
+  /// On a device: token numbers of the first `count` rows of a list, after an eviction whose row
+  /// numbers the host has not downloaded. The other rows are the most recent tokens in order.
+  /// Copies of a store share the memory.
   struct ChosenTokens {
     View<int32_t> view(const Queue& queue) const {
       if (count == 0) return {nullptr, 0, queue.place()};
@@ -190,22 +192,23 @@ class KvStore {
   struct Head {
     size_t space = 0;  ///< index in spaces_
     int64_t length = 0;
-    int64_t appended = 0;           ///< number of tokens ever appended
-    std::vector<std::byte*> pages;  ///< null: the page is offloaded and not in memory
-    /// Slots of offloaded pages in the PageFile. The vector is no longer than necessary.
+    int64_t appended = 0;           ///< number of rows appended so far, including evicted rows
+    std::vector<std::byte*> pages;  ///< null if the page is only on disk
+    /// Per page: its slot in the PageFile, or kNoSlot. Trailing pages without a slot may be
+    /// omitted.
     std::vector<uint32_t> slots;
-    /// Token number of each row. The vector is empty if row i is token i. It is invalid while
-    /// `chosen` holds tokens.
+    /// Token number of each row. The vector is empty if row i is token i. It is not valid while
+    /// chosen.count is above 0.
     mutable std::vector<int32_t> tokens;
     mutable ChosenTokens chosen;
     std::vector<Column> columns;
-    /// On a device: number of page addresses that are already in the layer's PageTable.
+    /// On a device: number of pages whose addresses are already in the layer's PageTable.
     mutable size_t listed = 0;
-    /// On a device: a page that no other store shares. It is remembered so that an append does not
-    /// search the page memory for each token.
+    /// On a device: index of a page that is known to have no other owner, so that not every append
+    /// must look up the page's owners.
     mutable size_t own_page = kNoPage;
-    /// On a device: whether it is certain that no page has another owner. The flag is set when the
-    /// list is empty, has been copied or has been moved to new pages. It is cleared when pages are
+    /// On a device: true if it is known that no page has another owner. The flag is set when the
+    /// list is empty or its rows have been copied to new pages. It is cleared when pages become
     /// shared.
     mutable bool alone = true;
     static constexpr size_t kNoPage = ~size_t{0};
@@ -214,7 +217,7 @@ class KvStore {
       own_page = kNoPage;
     }
   };
-  /// Rows of a list that are to be kept. A device selected them.
+  /// The rows that a list keeps; their row numbers are in device memory.
   struct Chosen {
     int head = 0;
     View<const int32_t> rows;
@@ -223,7 +226,7 @@ class KvStore {
   static constexpr uint32_t kNoSlot = ~0u;
   static constexpr int64_t kMostTokens = std::numeric_limits<int32_t>::max();
 
-  /// Memory and offload file for pages of one row format.
+  /// Page memory and offload file for lists with one row format.
   struct Space {
     RowForm form;
     std::shared_ptr<PageMemory> memory;
@@ -292,7 +295,7 @@ class KvStore {
   std::pair<int64_t, int64_t> spilled_rows(const Head& h) const;
 
   KvLayout layout_;
-  std::vector<Space> spaces_;  ///< one for each row format
+  std::vector<Space> spaces_;  ///< one for each row format of the layers
   Queue queue_;
   std::vector<size_t> first_head_;  ///< per layer: index of its first list in heads_
   std::vector<Head> heads_;

@@ -1,7 +1,8 @@
 #pragma once
-// Checks the lists of a store that was restored from a session file. Methods rely on the lengths of
-// their lists, and a session file may be malicious. All functions throw UserError. The message does
-// not include the name of the file.
+// Checks of a KV store that was restored from a session file, which may be malicious. Attention
+// methods rely on these properties of the lists. A list holds the stored rows of one KV head in one
+// layer. All functions throw UserError if the check fails. The message does not include the name of
+// the file.
 
 #include <cstdint>
 
@@ -11,7 +12,7 @@ namespace longhaul {
 
 /// Checks that a list has `rows` rows.
 void expect_length(const KvStore& store, int layer, int list, int64_t rows);
-/// Checks that all lists of the layer have the same length and are in memory.
+/// Checks that all lists of the layer have equal length and are in memory.
 void expect_equal_lists(const KvStore& store, int layer);
 /// Checks that rows [begin, end) are in memory, in every list of the layer. Rows beyond the end of
 /// a list are ignored.

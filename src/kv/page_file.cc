@@ -19,14 +19,14 @@ std::filesystem::path temporary_folder() {
   return named != nullptr && *named != '\0' ? named : "/tmp";
 }
 
-/// Moves `count` bytes with pread or pwrite, in as many calls as needed. Returns false with the
-/// reason in errno.
+/// Reads or writes `count` bytes by calls of move(), which is pread or pwrite. Returns false on
+/// failure, with the reason in errno.
 template <class Move>
 bool move_all(size_t count, Move&& move) {
   for (size_t done = 0; done < count;) {
     const ssize_t moved = move(done, count - done);
     if (moved < 0 && errno == EINTR) continue;
-    if (moved == 0) errno = EIO;  // the file is shorter than the data written to it
+    if (moved == 0) errno = EIO;  // the file is shorter than expected
     if (moved <= 0) return false;
     done += static_cast<size_t>(moved);
   }
@@ -59,7 +59,7 @@ uint32_t PageFile::take_slot() {
     return slot;
   }
   owners_.push_back(0);
-  free_.reserve(owners_.capacity());  // release() does not throw
+  free_.reserve(owners_.capacity());  // so that release() does not throw
   return static_cast<uint32_t>(owners_.size() - 1);
 }
 
@@ -84,7 +84,8 @@ uint32_t PageFile::write(const std::byte* page) {
 }
 
 void PageFile::read(uint32_t slot, std::byte* page) const {
-  // Slots with owners do not change, and the file is open since the first write.
+  // No lock is needed: slots with owners do not change, and the file remains open after the first
+  // write.
   const bool all = move_all(page_bytes_, [&](size_t at, size_t count) {
     return ::pread(file_, page + at, count, static_cast<off_t>(slot * page_bytes_ + at));
   });

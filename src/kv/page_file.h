@@ -1,8 +1,8 @@
 #pragma once
-// PageFile is the offload file of a KV store. It stores pages of rows in a temporary file without a
-// name, which disappears when the process ends. A page is written once, and owners are counted as
-// in PagePool. The file is in the folder TMPDIR, or else in /tmp. The file saves memory only if
-// this folder is on a disk.
+// PageFile is a temporary file to which a KV store offloads pages of rows. The file has no name and
+// disappears when the process ends. The content of a stored page does not change. A stored page may
+// have several owners (stores). The file is in the folder that TMPDIR names, or else in /tmp.
+// Offloading saves memory only if this folder is on a disk.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace longhaul {
 /// Several threads may use a PageFile.
 class PageFile {
  public:
-  /// The first write creates the file. An empty `folder` means the system's folder for temporary
-  /// files.
+  /// The first write() creates the file. If `folder` is empty, the file is in the system's folder
+  /// for temporary files.
   explicit PageFile(size_t page_bytes, std::filesystem::path folder = {});
   ~PageFile();
   PageFile(const PageFile&) = delete;
   PageFile& operator=(const PageFile&) = delete;
 
-  /// Stores a page and returns its slot, which then has one owner. Throws UserError if the folder
-  /// does not exist or the disk is full; nothing is changed then.
+  /// Stores a page and returns its slot, which then has one owner. Throws UserError, without
+  /// changes, if the folder does not exist or the disk is full.
   uint32_t write(const std::byte* page);
   /// Reads the page in a slot. Throws UserError if the disk fails.
   void read(uint32_t slot, std::byte* page) const;
 
   void share(uint32_t slot);    ///< adds an owner
-  void release(uint32_t slot);  ///< removes an owner; a slot without owners can be reused
+  void release(uint32_t slot);  ///< removes an owner; write() reuses slots without owners
   size_t pages_in_use() const;
 
  private:

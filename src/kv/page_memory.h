@@ -10,8 +10,9 @@
 
 namespace longhaul {
 
-/// Allocates pages of one size. A page may have several owners: sequences with the same first
-/// tokens share pages until one of them writes. Several threads may use a PageMemory.
+/// Allocates pages of one size. A page may have several owners: the stores of sequences with the
+/// same first tokens share pages until one of them writes. Several threads may call the functions
+/// at the same time.
 class PageMemory {
  public:
   virtual ~PageMemory() = default;
@@ -22,8 +23,8 @@ class PageMemory {
   /// Returns a page with one owner. It is aligned to 64 bytes, and its contents are undefined.
   /// Throws std::bad_alloc.
   virtual std::byte* acquire() = 0;
-  virtual void share(std::byte* page) = 0;    ///< adds an owner
-  virtual void release(std::byte* page) = 0;  ///< removes an owner; without owners the page is free
+  virtual void share(std::byte* page) = 0;    ///< adds an owner to the page
+  virtual void release(std::byte* page) = 0;  ///< removes an owner; a page without owners is free
   /// Returns whether the page has more than one owner.
   virtual bool shared(const std::byte* page) const = 0;
   virtual size_t pages_in_use() const = 0;  ///< returns the number of pages with at least one owner

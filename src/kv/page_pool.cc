@@ -13,7 +13,8 @@
 namespace longhaul {
 namespace {
 
-constexpr size_t kPoolSlabBytes = kHugePageBytes;  // a page finds its slab by masking
+// So that slab_of() only masks the page's address.
+constexpr size_t kPoolSlabBytes = kHugePageBytes;
 constexpr size_t kWarmBytes = size_t{2} << 20;
 
 size_t round_up(size_t x, size_t unit) { return (x + unit - 1) / unit * unit; }
@@ -25,11 +26,11 @@ size_t os_page_bytes() {
 
 }  // namespace
 
-/// The header at the start of each slab, followed by the owner count of each page and the stack of
-/// free pages. Warm pages are not on that stack: the slab counts them as used.
+/// The header at the start of each slab. The owner count of each page and the stack of free pages
+/// follow it. Pages in warm_ are not on this stack, because the slab counts them as used.
 struct PagePool::Slab {
   uint32_t free_count;
-  uint32_t open_at;  ///< place in open_
+  uint32_t open_at;  ///< index in open_
   uint32_t pages;
   bool huge;
 
@@ -40,7 +41,8 @@ struct PagePool::Slab {
 
 PagePool::PagePool(size_t page_bytes) : page_bytes_(page_bytes), stride_(round_up(page_bytes, 64)) {
   LH_ASSERT(page_bytes > 0 && page_bytes <= size_t{1} << 20);
-  // Pages are aligned to OS pages if they are whole OS pages, so that each can be released alone.
+  // If a page consists of whole OS pages, it is aligned to them, so that its memory can be returned
+  // separately.
   const size_t align = stride_ % os_page_bytes() == 0 ? os_page_bytes() : 64;
   pages_per_slab_ = kPoolSlabBytes / stride_;
   for (;; --pages_per_slab_) {
@@ -48,7 +50,7 @@ PagePool::PagePool(size_t page_bytes) : page_bytes_(page_bytes), stride_(round_u
     if (first_page_ + pages_per_slab_ * stride_ <= kPoolSlabBytes) break;
   }
   warm_limit_ = std::max<size_t>(2, kWarmBytes / stride_);
-  warm_.reserve(warm_limit_ + 1);  // release() does not throw
+  warm_.reserve(warm_limit_ + 1);  // so that release() does not throw
 }
 
 PagePool::~PagePool() {
@@ -57,7 +59,7 @@ PagePool::~PagePool() {
 }
 
 size_t PagePool::most_bytes(size_t page_bytes, size_t bytes) {
-  const PagePool pool(page_bytes);  // which has no memory yet
+  const PagePool pool(page_bytes);  // the pool has no memory yet
   const size_t pages = (bytes + page_bytes - 1) / page_bytes;
   if (pages <= pool.pages_per_slab_) return pool.first_page_ + pages * pool.stride_;
   return (pages + pool.pages_per_slab_ - 1) / pool.pages_per_slab_ * kPoolSlabBytes;
@@ -164,8 +166,8 @@ void PagePool::cool(std::byte* page) {
   }
 }
 
-/// Returns the OS pages of a free page to the system. An OS page shared with neighbours is returned
-/// only if they are free too.
+/// Returns the memory of a free page to the operating system. An OS page that also contains other
+/// pages is returned only if these are free too.
 void PagePool::return_memory(Slab* slab, size_t index) const {
   const size_t unit = os_page_bytes();
   const size_t offset = first_page_ + index * stride_;
@@ -175,12 +177,13 @@ void PagePool::return_memory(Slab* slab, size_t index) const {
   if (!all_free(slab, base + begin)) begin += unit;
   if (begin < end && !all_free(slab, base + end - unit)) end -= unit;
   if (begin >= end) return;
-  // This keeps the kernel from filling the gap with a huge page again.
+  // Otherwise the kernel would fill the gap with a huge page again.
   if (std::exchange(slab->huge, false)) ::madvise(slab, kPoolSlabBytes, MADV_NOHUGEPAGE);
   ::madvise(base + begin, end - begin, MADV_DONTNEED);
 }
 
-/// Returns true if the OS page at `begin` holds free pages only (and no part of the slab's header).
+/// Returns whether the OS page at `begin` contains only free pages, and no part of the slab's
+/// header.
 bool PagePool::all_free(Slab* slab, const std::byte* begin) const {
   const size_t offset = static_cast<size_t>(begin - reinterpret_cast<const std::byte*>(slab));
   if (offset < first_page_) return false;

@@ -1,6 +1,6 @@
 #pragma once
-// PagePool allocates pages in host memory. It gets memory from the operating system in slabs
-// (blocks of many pages), and returns it page by page.
+// PagePool allocates pages in host memory. It allocates memory from the operating system in slabs
+// of many pages, and returns the memory of free pages one by one.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +25,14 @@ class PagePool final : public PageMemory {
 
   std::byte* acquire() override;
   void share(std::byte* page) override;
-  /// Removes an owner. Without owners, the memory of the page returns to the operating system,
-  /// except for the most recently freed pages (2 MiB in total), which the next acquire() reuses.
+  /// Removes an owner. A page without owners is free, and its memory is returned to the operating
+  /// system. Only the most recently freed pages (2 MiB in total) keep their memory, and acquire()
+  /// reuses them first.
   void release(std::byte* page) override;
   bool shared(const std::byte* page) const override;
 
   /// Returns the peak memory in bytes of a pool whose pages in use never exceed `bytes`. The result
-  /// is a number of whole slabs, each of which may be one huge page of the operating system.
+  /// is rounded up to whole slabs, because the operating system may back a slab with one huge page.
   static size_t most_bytes(size_t page_bytes, size_t bytes);
 
   size_t pages_in_use() const override;
@@ -49,17 +50,18 @@ class PagePool final : public PageMemory {
   void close(Slab* slab);
 
   const size_t page_bytes_;
-  const size_t stride_;  ///< page_bytes, rounded up to keep the alignment
+  const size_t stride_;  ///< distance between pages: page_bytes, rounded up to the alignment
   size_t pages_per_slab_ = 0;
   size_t first_page_ = 0;  ///< offset of page 0 in a slab, after the slab's header
-  /// Largest number of pages in warm_.
+  /// Largest allowed number of pages in warm_.
   size_t warm_limit_ = 0;
 
   mutable std::mutex mutex_;
   size_t in_use_ = 0;
-  size_t slabs_ = 0;              ///< number of mapped slabs
-  std::vector<Slab*> open_;       ///< slabs with a free page
-  std::vector<std::byte*> warm_;  ///< free pages whose memory has not been returned, oldest first
+  size_t slabs_ = 0;         ///< number of mapped slabs
+  std::vector<Slab*> open_;  ///< slabs with a free page
+  /// Free pages whose memory has not been returned to the operating system, oldest first.
+  std::vector<std::byte*> warm_;
 };
 
 }  // namespace longhaul

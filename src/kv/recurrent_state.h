@@ -1,6 +1,7 @@
 #pragma once
-// RecurrentState holds the state of the recurrent layers of one sequence. A recurrent state cannot
-// be computed backwards, so the object also stores copies of the state after earlier tokens.
+// RecurrentState holds the state of the recurrent layers of one sequence. The state after an
+// earlier token cannot be computed from a later state, so the object also stores copies of the
+// state after earlier tokens.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,41 +24,43 @@ class RecurrentState {
   /// Creates the empty state of a model without recurrent layers.
   RecurrentState() = default;
   /// Creates a state of zeros in the memory of the queue's device or of the host. `layer_numbers`
-  /// is the number of floats that a layer keeps (ModelConfig::layer_state()). A copy is stored in
-  /// the same memory about every `every` tokens and at the end of each prompt. 0 means that no
-  /// copies are stored.
+  /// is the number of floats in the state of one layer (ModelConfig::layer_state()). A copy of the
+  /// state is stored in the same memory about every `every` tokens, and at the end of each prompt.
+  /// If `every` is 0, no copies are stored.
   RecurrentState(int64_t layer_numbers, int layers, int64_t every, const Queue& queue = {});
 
   bool empty() const { return layers_ == 0; }
   /// Returns the number of tokens that the state has processed.
   int64_t tokens() const { return tokens_; }
 
-  /// The memory that a layer reads its state from and writes it to. Each of the two arrays has
-  /// `layer_numbers` values.
+  /// The state of a layer before a pass, and the memory for its state after the pass. Each view has
+  /// `layer_numbers` floats.
   struct Step {
     View<const float> before;
     View<float> after;
   };
-  /// Returns the memory for `rows` rows of a layer at `position`. If `discard` is false, the new
-  /// state becomes the current state after commit(). If `discard` is true, the current state does
-  /// not change; the rows start from the current state, or continue the discarded rows directly
-  /// before them.
+  /// Returns the state and memory with which a layer processes `rows` rows from `position` on. If
+  /// `discard` is false, commit() makes the new state the current state. If `discard` is true
+  /// (Pass::discard), the current state does not change. Such rows start from the current state. If
+  /// they follow other discarded rows that end at `position`, they start from the state after those
+  /// rows instead.
   Step advance(int layer, int64_t position, int64_t rows, bool discard);
-  /// Makes the states that advance() returned the current states. Call it when all layers have been
-  /// computed.
+  /// Makes the new states that the layers have written the current state. Call it when all layers
+  /// have been computed.
   void commit();
-  /// Stores a copy of the current state as the end of a prompt. Removes the copy of the previous
-  /// prompt's end.
+  /// Stores a copy of the current state, which is the state at the end of a prompt. Removes the
+  /// copy that the previous prompt's end_prompt() stored.
   void end_prompt();
   /// Discards what the layers have written since the last commit().
   void drop() { pending_.assign(pending_.size(), 0); }
 
-  /// Goes back to a state after at most `tokens` tokens, and returns its number of tokens. If the
-  /// current state has more tokens, it is replaced by the latest stored copy that does not. If
-  /// there is no such copy, the state becomes zeros and the result is 0.
+  /// Returns to a state after at most `tokens` tokens, and returns the number of tokens of this
+  /// state. If the current state has processed more than `tokens` tokens, it is replaced by the
+  /// latest stored copy that has not. If there is no such copy, the state becomes zeros and the
+  /// result is 0.
   int64_t rewind(int64_t tokens);
 
-  /// Returns a state with the same contents. Both share the stored copies.
+  /// Returns a copy of this object. Both objects share the stored copies of earlier states.
   RecurrentState clone() const;
 
   /// Returns a state with the same contents in the memory of `queue`. It calls `add` for each array
@@ -69,9 +72,9 @@ class RecurrentState {
                            const RecurrentState* twin_there, const AddCopy& add) const;
 
   size_t bytes() const;
-  /// Returns the bytes, without copies of the state that other objects share.
+  /// Returns the size in bytes, without stored copies that are shared with other objects.
   size_t own_bytes() const;
-  /// Returns the peak memory in bytes while a context grows to `tokens` tokens.
+  /// Returns the peak size in bytes while a context grows to `tokens` tokens.
   size_t most_bytes_of(int64_t tokens) const;
 
   /// save() writes the state to a session file, and restore() reads it. `tokens` is the number of

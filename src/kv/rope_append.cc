@@ -83,7 +83,8 @@ void AppendBatch::shrink(size_t size) {
 void AppendBatch::run(Queue& queue) {
   State& s = *state_;
   if (s.appends.empty()) return;
-  for (size_t i = 0; i < s.appends.size(); ++i) {  // the arrays do not move any more
+  // The arrays are complete, so that pointers to elements are valid.
+  for (size_t i = 0; i < s.appends.size(); ++i) {
     s.appends[i].lists = std::span(s.lists).subspan(s.own[i].first, s.own[i].count);
     s.appends[i].first = std::span(s.first).subspan(s.own[i].first, s.own[i].count);
   }

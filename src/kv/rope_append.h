@@ -1,5 +1,6 @@
 #pragma once
-// Appends new keys and values to the lists of a layer, and rotates keys to their positions.
+// Rotates new keys to their positions and appends them with their values to the lists of a layer. A
+// list holds the stored rows (keys and values) of one KV head.
 
 #include <span>
 #include <vector>
@@ -9,15 +10,15 @@
 
 namespace longhaul {
 
-/// Rotates key row r to position + r and appends it with its value to the lists of the layer. The
-/// number of lists is a multiple of the number of KV heads, and each KV head writes the same rows
-/// to a group of adjacent lists. If `added` has queries, they are rotated too. `rotated` is scratch
+/// Rotates key row r to `position` + r and appends it with its value to the lists of the layer. If
+/// the layer has several lists per KV head (KvStore::append()), the rows are appended to each of
+/// them. If `added` has queries, they are rotated to the same positions. `rotated` is scratch
 /// memory for the rotated keys.
 void rope_append(Queue& queue, const Rotations& rotations, int64_t position, const NewRows& added,
                  KvStore& store, int layer, Array<float>& rotated);
 
-/// Collects new rows of several sequences in one layer. A device then appends all of them in one
-/// launch.
+/// AppendBatch collects the new rows of several sequences in one layer. A device then appends all
+/// of them with one kernel launch.
 class AppendBatch {
  public:
   AppendBatch();

@@ -54,7 +54,7 @@ std::vector<float> RowNumbers::read() const {
   return numbers;
 }
 
-/// Replaces the values on a device.
+/// Replaces the elements of a column on a device.
 void RowNumbers::write(std::span<const float> numbers, int64_t room) {
   size_ = std::ssize(numbers);
   device_.resize(queue_.shared_device(), float_bytes(std::max(room, size_)));
@@ -77,8 +77,8 @@ void RowNumbers::resize(int64_t size, int64_t room) {
     device_ = std::move(grown);
     used_ = room_there();
   }
-  // A list grows row by row, and each clear is a kernel launch, so all remaining room is cleared at
-  // once.
+  // All remaining room is cleared at once. A list grows row by row during decode, and otherwise
+  // each row would need a kernel launch.
   if (size > before && before < used_) {
     device.clear(numbers_at(device_, before), float_bytes(room_there() - before));
     used_ = before;

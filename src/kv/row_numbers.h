@@ -1,7 +1,7 @@
 #pragma once
-// RowNumbers holds one value for each row of a list, such as the attention that the row received.
-// Such an array is called a column. Its memory grows and shrinks by whole pages, like that of the
-// rows, so that it can be forecast.
+// RowNumbers is a column: one f32 number for each stored row of a list in the KV store, such as the
+// attention that the row received. Its capacity grows and shrinks by whole pages of rows, like the
+// list itself, so that memory forecasts can include it.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace longhaul {
 
-/// Reallocates the vector so that its capacity is exactly `room`. Keeps the values, of which there
-/// are at most `room`.
+/// Reallocates the vector so that its capacity is exactly `room`. The vector must have at most
+/// `room` elements, which are kept.
 template <class T>
 void set_room(std::vector<T>& numbers, int64_t room) {
   const auto wanted = static_cast<size_t>(room);
@@ -25,7 +25,7 @@ void set_room(std::vector<T>& numbers, int64_t room) {
   numbers.swap(fitted);
 }
 
-/// A column of f32 values, in the memory of its queue.
+/// A column in the memory of the queue's device or of the host.
 class RowNumbers {
  public:
   RowNumbers(Queue queue, std::vector<float> numbers);
@@ -41,15 +41,16 @@ class RowNumbers {
   size_t bytes() const { return values_.capacity() * sizeof(float) + device_.capacity(); }
   std::vector<float> read() const;  ///< copies the values to the host; waits for a device
 
-  /// Changes the size to `size` values. New values are 0. `room` is the capacity in values.
+  /// Changes the number of elements to `size`. New elements are 0. `room` is the new capacity in
+  /// elements.
   void resize(int64_t size, int64_t room);
-  /// Updates the size after a device operation has moved the kept values to the front and written
-  /// zeros behind them.
+  /// Sets the number of elements to `size`, after a device operation has moved the kept elements to
+  /// the front and written zeros behind them.
   void shrunk(int64_t size);
-  /// Moves value rows[i] to index i. The values before index `first` are already in place. `room`
-  /// is the new capacity in values.
+  /// Moves element rows[i] to index i and removes all other elements. Elements before index `first`
+  /// are already in place. `room` is the new capacity in elements.
   void keep(std::span<const int32_t> rows, size_t first, int64_t room);
-  /// Removes values [begin, end). `room` is the new capacity in values.
+  /// Removes elements [begin, end). `room` is the new capacity in elements.
   void drop(int64_t begin, int64_t end, int64_t room);
 
  private:
@@ -57,8 +58,8 @@ class RowNumbers {
   int64_t room_there() const { return static_cast<int64_t>(device_.capacity() / sizeof(float)); }
 
   Queue queue_;
-  std::vector<float> values_;  ///< the values if they are on the host
-  DeviceBuffer device_;        ///< the values if they are on a device
+  std::vector<float> values_;  ///< the elements if they are on the host
+  DeviceBuffer device_;        ///< the elements if they are on a device
   int64_t size_ = 0;
   int64_t used_ = 0;  ///< device memory from this index on holds zeros
 };

@@ -10,7 +10,8 @@
 namespace longhaul {
 namespace {
 
-/// Device (null: the host), bytes of a page, and whether kernels address pages by number.
+/// The device (null: the host), the size of a page in bytes, and whether kernels address pages by
+/// number.
 using PoolKey = std::tuple<const DeviceQueue*, size_t, bool>;
 
 struct SharedPools {

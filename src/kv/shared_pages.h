@@ -1,7 +1,7 @@
 #pragma once
-// Provides the page pools that all stores of the process share. There is one pool for each page
-// size on the host, and on each device. A short sequence therefore uses only its pages, and no
-// slabs of its own.
+// Provides page pools that all KV stores of the process share. The host and each device have one
+// pool for each page size. A pool allocates memory in slabs of many pages. Because stores share
+// pools, a short sequence uses only some pages and not a whole slab.
 
 #include <cstddef>
 #include <memory>
@@ -13,15 +13,15 @@
 namespace longhaul {
 
 /// Returns the pool for pages of this row format, in the memory of the queue's device or of the
-/// host. The pool exists as long as a store uses it.
+/// host. The pool is destroyed when its last user releases the pointer.
 std::shared_ptr<PageMemory> shared_pages(const RowForm& form, const Queue& queue);
-/// Returns the pool for pages of the layout's largest rows.
+/// Returns the pool for the largest pages of the layout.
 inline std::shared_ptr<PageMemory> shared_pages(const KvLayout& layout, const Queue& queue) {
   return shared_pages(layout.largest_form(), queue);
 }
 
-/// Returns the bytes of all pages in use in the shared pools of the queue's device or of the host.
-/// A page with several owners counts once.
+/// Returns the total size in bytes of the pages in use in the shared pools of the queue's device or
+/// of the host. A page with several owners counts once.
 size_t shared_page_bytes_in_use(const Queue& queue);
 
 }  // namespace longhaul

@@ -1,6 +1,5 @@
 #pragma once
-// StateNumbers is an array of f32 values with a fixed size, in the memory of a device or of the
-// host.
+// StateNumbers is an f32 array of fixed size, in the memory of a device or of the host.
 
 #include <memory>
 #include <utility>
@@ -12,8 +11,8 @@ namespace longhaul {
 class StateNumbers {
  public:
   StateNumbers() = default;
-  /// Allocates `count` values in the memory of the queue's device or of the host. The values are
-  /// undefined.
+  /// Allocates `count` elements in the memory of the queue's device or of the host. Their contents
+  /// are undefined.
   StateNumbers(const Queue& queue, int64_t count) : size_(count) {
     if (queue.on_host()) {
       on_host_.resize(static_cast<size_t>(count));

@@ -178,7 +178,7 @@ void set_layers_that_differ(const Family& family, std::optional<double> window_b
   const bool some = std::any_of(c.window.begin(), c.window.end(), [](auto w) { return w > 0; });
   if (family.window_rope_base > 0 || (family.window_unscaled && some)) {
     const double usual = family.window_rope_base > 0 ? family.window_rope_base : c.rope.base;
-    const int own = c.other_rope.rotary_dim;  // set if such layers have heads of another size
+    const int own = c.other_rope.rotary_dim;  // set if these layers have heads of another size
     c.other_rope = RopeSpec{.rotary_dim = own > 0 ? own : c.rope.rotary_dim,
                             .base = window_base.value_or(usual)};
     c.other_angles.assign(layers, 0);
@@ -189,7 +189,7 @@ void set_layers_that_differ(const Family& family, std::optional<double> window_b
     for (size_t l = 0; l < layers; ++l) c.other_angles[l] = has_window(l) ? 0 : 1;
   } else if (family.still_every > 0) {
     c.other_rope = RopeSpec{.rotary_dim = c.rope.rotary_dim, .still = true};
-    if (!c.other_angles.empty()) return;  // the file has its own list
+    if (!c.other_angles.empty()) return;  // the file specifies these layers itself
     c.other_angles.assign(layers, 0);
     const auto every = static_cast<size_t>(family.still_every);
     for (size_t l = every - 1; l < layers; l += every) c.other_angles[l] = 1;

@@ -1,6 +1,6 @@
 #pragma once
-// ConfigFields reads values of a config.json by key. A value of null is treated as missing. If a
-// value has the wrong type, the functions throw UserError that names the file and the key.
+// ConfigFields reads single keys of a Hugging Face config.json. A null value is treated as missing.
+// If a value has the wrong type, the functions throw a UserError that names the file and the key.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -15,8 +15,9 @@ namespace longhaul {
 
 class ConfigFields {
  public:
-  /// Reads a model's config.json. `documents` must outlive this object. In the second constructor
-  /// `object` must outlive it.
+  /// The keys are read from the config.json in `documents`, or from the JSON object `object`. Error
+  /// messages then name `file` as the file of the object. `documents` and `object` must outlive
+  /// this object.
   explicit ConfigFields(const HfDocuments& documents)
       : ConfigFields((documents.folder / "config.json").string(), documents.config) {}
   ConfigFields(std::string file, const nlohmann::json& object)

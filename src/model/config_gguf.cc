@@ -34,7 +34,8 @@ class Reader {
     if (family_.layer_kinds) {
       c.dense_ffns = sizes(width, c.layers);
       c.ffn = *std::ranges::max_element(c.dense_ffns);
-    } else if (family_.hybrid == Hybrid::kAlone) {  // 0 in layers without a feed-forward part
+    } else if (family_.hybrid == Hybrid::kAlone) {
+      // The width is 0 in layers without a feed-forward part.
       c.ffn = std::ranges::max(sizes(width, c.layers));
     } else {
       c.ffn = uniform(width, c.layers);
@@ -44,7 +45,7 @@ class Reader {
     c.vocab = vocab();
     if (!family_.latent) c.head_dim = head_dim(c);
     constexpr const char* kRmsEps = "attention.layer_norm_rms_epsilon";
-    // Nemotron-H's files have the other name for the same norms.
+    // Some files of Nemotron-H use the key of LayerNorm for the same epsilon.
     const bool other = c.mean_norms || (family_.hybrid == Hybrid::kAlone && !keys_.has(kRmsEps));
     c.norm_eps =
         static_cast<float>(data_.get_f64(key(other ? "attention.layer_norm_epsilon" : kRmsEps)));
@@ -61,7 +62,7 @@ class Reader {
       if (c.rope.attention_multiplier != 1) c.rope.attention_factor = c.rope.attention_multiplier;
       c.rope.attention_multiplier = 1;
     }
-    // Converters write a tenth of mscale_all_dim.
+    // The file contains a tenth of mscale_all_dim.
     if (family_.latent)
       set_latent_scale(10 * keys_.real("rope.scaling.yarn_log_multiplier").value_or(0), c);
     if (family_.temperature) {
@@ -114,7 +115,7 @@ class Reader {
       c.choice_bias = checkpoint_.find(fmt::format("blk.{}.exp_probs_b.bias", first)) != nullptr;
       c.expert_groups = keys_.size_or("expert_group_count", 1);
       c.groups_used = keys_.size_or("expert_group_used_count", c.expert_groups);
-      // DeepSeek-V2's groups count by their best expert.
+      // In DeepSeek-V2, the score of a group of experts is that of its best expert.
       c.best_of_group = family_.gguf == "deepseek2" && !c.expert_sigmoid;
     }
     c.dense_ffn = c.ffn;
@@ -122,7 +123,8 @@ class Reader {
     if (family_.shared_experts) read_shared_experts(c);
   }
 
-  /// The function of files without the key: GLM-4.7-Flash's is a sigmoid, as in llama.cpp.
+  /// Returns the number of the gating function for files without the key. As in llama.cpp,
+  /// GLM-4.7-Flash has a sigmoid.
   static int usual_gating(const ModelConfig& c) {
     constexpr int kGlmTokens = 154880;
     return (c.layers == 47 || c.layers == 48) && c.vocab == kGlmTokens ? 2 : 1;
@@ -153,7 +155,7 @@ class Reader {
 
   std::vector<uint8_t> flags(std::string_view name, const GgufEntry& list, int layers) const {
     const GgufArray& values = list.array;
-    // Layers that predict further tokens may be missing in the list.
+    // The list may not contain the layers that predict several tokens ahead.
     const int listed = layers - std::min(keys_.size_or("nextn_predict_layers", 0), layers);
     if (list.type != GgufType::kArray || values.element != GgufType::kBool ||
         (values.count != static_cast<uint64_t>(layers) &&
@@ -194,9 +196,10 @@ class Reader {
                c.layers);
   }
 
-  /// Files of Llama 4 do not contain these numbers, which are the same in all models.
+  /// Sets values that are equal in all models of Llama 4 and are not in their GGUF files.
   void set_chunks(ModelConfig& c) const {
-    constexpr int kMaverick = 128;  // experts of the model without norms of queries and keys
+    // Number of experts of the only model without norms of queries and keys.
+    constexpr int kMaverick = 128;
     constexpr int64_t kChunk = 8192;
     constexpr const char* kWindow = "attention.sliding_window";
     if (keys_.has(kWindow) && keys_.size(kWindow) == 0) {
@@ -220,7 +223,8 @@ class Reader {
     return first == layers ? 0 : first;
   }
 
-  /// block_count includes layers that predict further tokens, which are the last ones.
+  /// Removes the last layers from `c`, which predict several tokens ahead. block_count includes
+  /// them.
   void leave_out_layers(ModelConfig& c) const {
     c.left_out_layers = std::min(keys_.size_or("nextn_predict_layers", 0), c.layers);
     c.layers -= c.left_out_layers;
@@ -254,8 +258,9 @@ class Reader {
     }
   }
 
-  /// One width for all layers that have a window: all layers, all but every n-th, or those that the
-  /// file names. A list in the file takes precedence over the architecture.
+  /// Sets c.window. All layers with a window have the same width. These are all layers, or all
+  /// except every n-th layer, or the layers that the file names. A list in the file takes
+  /// precedence over the rule of the family.
   void read_window(ModelConfig& c) const {
     constexpr const char* kPattern = "attention.sliding_window_pattern";
     const int64_t width = keys_.size_or("attention.sliding_window", 0);
@@ -280,7 +285,7 @@ class Reader {
     c.window = windows_but_every(every, width, c.layers);
   }
 
-  /// A setting that may be an array but must be equal in all layers.
+  /// Returns a setting that may be a list but must be equal in all layers.
   int uniform(std::string_view name, int layers) const {
     const std::vector<uint64_t> values = keys_.per_layer(name, layers);
     for (const uint64_t v : values) {
@@ -299,7 +304,7 @@ class Reader {
     return sizes("attention.head_count_kv", c.layers);
   }
 
-  /// A size for each layer, or one for all.
+  /// Returns the size for each layer. The file has a list, or one size for all layers.
   std::vector<int> sizes(std::string_view name, int layers) const {
     std::vector<int> sizes;
     for (const uint64_t v : keys_.per_layer(name, layers)) sizes.push_back(keys_.to_int(name, v));

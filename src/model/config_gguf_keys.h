@@ -1,7 +1,7 @@
 #pragma once
-// GgufKeys reads values of a GGUF file's metadata. Keys are given without the prefix of the
-// architecture. For an impossible value, the functions throw UserError that names the file and the
-// key.
+// GgufKeys reads single keys of a GGUF file's metadata. Keys are passed without their prefix in the
+// file, which is the name of the architecture and a dot ("llama."). If a value is out of range, the
+// functions throw a UserError that names the file and the key.
 
 #include <cmath>
 #include <cstdint>
@@ -50,7 +50,8 @@ class GgufKeys {
     return static_cast<float>(*positive(name));
   }
 
-  /// Returns one value per layer. The file has a list or a single value for all layers.
+  /// Returns one value per layer. The file may have a list, or a single value that applies to all
+  /// layers.
   std::vector<uint64_t> per_layer(std::string_view name, int layers) const {
     if (layers < 1 || layers > 1024) user_error("{}: {} is {}", file(), key("block_count"), layers);
     const auto values = data_.find_u64_per_layer(key(name), static_cast<uint64_t>(layers));

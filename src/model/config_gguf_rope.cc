@@ -43,8 +43,8 @@ class RopeReader {
     }
     set_attention_factor(r);
     refuse_unless(type == "yarn" ? 1.0 : 0.0, "rope.scaling.yarn_ext_factor");
-    // With a multiplier of 1 the magnitude that yarn adds equals the one that is divided out.
-    // Latent attention has its multiplier in the factor of attention (set_latent_scale).
+    // With a multiplier of 1, yarn's factor of cos and sin is cancelled. In multi-head latent
+    // attention, the multiplier is a part of attention_scale instead (set_latent_scale()).
     const double multiplier = keys_.real("rope.scaling.yarn_log_multiplier").value_or(0);
     const bool cancels =
         r.scaling == RopeScaling::kYarn && (multiplier == 1 || (c.latent.used() && multiplier > 0));
@@ -54,7 +54,8 @@ class RopeReader {
   }
 
  private:
-  /// Empty if there is no such tensor.
+  /// Returns the contents of a tensor with RoPE factors, or an empty vector if there is no such
+  /// tensor.
   std::vector<float> factors(const char* name, ModelConfig& c) const {
     const TensorView* tensor = checkpoint_.find(name);
     if (tensor == nullptr) return {};
@@ -73,24 +74,26 @@ class RopeReader {
     return values;
   }
 
-  /// Converters write config.json's beta_fast, beta_slow and attention_factor here, so these keys
-  /// have the same meaning as there. (llama.cpp reads them for few architectures.)
+  /// Sets the parameters of yarn. Converters copy beta_fast, beta_slow and attention_factor from
+  /// config.json, so these keys have the same meaning as there. llama.cpp uses them only for few
+  /// architectures.
   void set_yarn(RopeSpec& r) const {
     r.beta_fast = keys_.positive("rope.scaling.yarn_beta_fast").value_or(r.beta_fast);
     r.beta_slow = keys_.positive("rope.scaling.yarn_beta_slow").value_or(r.beta_slow);
     r.attention_factor = keys_.positive("rope.scaling.yarn_attn_factor").value_or(0.0);
   }
 
-  /// A setting of other architectures. If it is present, it must have the value that is used
-  /// anyway. Negative numbers mean that it is not set.
+  /// Throws UserError if the key exists with a value other than `usual`. The program does not
+  /// support other values. Negative numbers mean that the key is not set.
   void refuse_unless(double usual, std::string_view name) const {
     const auto value = keys_.real(name);
     if (!value || *value == usual || *value < 0) return;
     user_error("{}: {} is {}: only {} is supported", keys_.file(), keys_.key(name), *value, usual);
   }
 
-  /// `attn_factor` multiplies the magnitude of the scaling rule, as in llama.cpp. For longrope it
-  /// is the whole magnitude, because files contain the rule's result.
+  /// Sets the factors of cos and sin. As in llama.cpp, attn_factor multiplies the factor that the
+  /// kind of scaling computes. For longrope, attn_factor is the whole factor, because files contain
+  /// the computed result.
   void set_attention_factor(RopeSpec& r) const {
     const auto factor = keys_.positive("rope.scaling.attn_factor");
     if (!factor) return;

@@ -1,14 +1,14 @@
 #pragma once
-// Reads the rotary embedding (RoPE) of a GGUF file.
+// Reads the RoPE settings of a GGUF file.
 
 #include "model/config.h"
 #include "model/config_gguf_keys.h"
 
 namespace longhaul {
 
-/// Sets c.rope and c.rope_tensors from the keys `rope.*` and from tensors with RoPE factors.
-/// c.head_dim and c.trained_context must be set. Throws UserError for a kind of scaling or a value
-/// that is not supported.
+/// Sets c.rope and c.rope_tensors from the keys `rope.*` and from tensors that contain RoPE
+/// factors. c.head_dim and c.trained_context must be set before. Throws UserError if a kind of
+/// scaling or a value is not supported.
 void read_gguf_rope(const Checkpoint& checkpoint, const GgufKeys& keys, ModelConfig& c);
 
 }  // namespace longhaul

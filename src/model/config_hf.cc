@@ -28,7 +28,8 @@ class HfReader {
         fields_(ConfigFields(checkpoint.hf()).file(), config_),
         file_(fields_.file()) {
     const json& own = checkpoint.hf().config;
-    // Several names of one number: the name in the file counts.
+    // There are several keys for the number of experts. If the file has one of them, the family's
+    // defaults of all of them are removed.
     constexpr const char* kCounts[] = {"num_experts", "num_local_experts", "n_routed_experts"};
     if (std::any_of(std::begin(kCounts), std::end(kCounts),
                     [&](const char* key) { return own.contains(key); })) {
@@ -84,7 +85,8 @@ class HfReader {
     if (family_.still_every > 0) c.other_angles = still_layers(c.layers);
     c.window = family_.chunks ? chunks(c) : windows(c);
     if (family_.layer_kinds) {
-      c.window.back() = 0;  // whatever layer_types says, as in transformers
+      // The last layer has no window, whatever layer_types contains (as in transformers).
+      c.window.back() = 0;
       read_layer_kinds(fields_, c);
     }
     read_experts(c);
@@ -105,7 +107,8 @@ class HfReader {
     return *family;
   }
 
-  /// Replaces a list with a number for each layer, all of them equal, by this number.
+  /// If the value of `key` is a list with equal numbers for all layers, replaces the list by this
+  /// number.
   void take_equal_values(const char* key) {
     const auto found = config_.find(key);
     if (found == config_.end() || !found->is_array() || found->empty()) return;
@@ -118,7 +121,8 @@ class HfReader {
     config_[key] = list.front();
   }
 
-  /// Whether the width of networks without experts is not needed.
+  /// Returns whether all layers have experts, so that the file need not contain the width of other
+  /// networks.
   bool all_have_experts() const {
     return family_.shared_gate ||
            (family_.shared_experts && integer_or("first_k_dense_replace", 0) == 0);
@@ -181,7 +185,8 @@ class HfReader {
     if (!every || some) refuse_uneven(every ? "mlp_only_layers" : "decoder_sparse_step");
   }
 
-  /// `moe_layers` lists the layers with experts, which must be every n-th layer.
+  /// Reads which layers have experts. If `moe_layers` exists, it lists them; they must be every
+  /// n-th layer.
   void read_expert_steps(ModelConfig& c) const {
     constexpr const char* kStep = "interleave_moe_layer_step";
     constexpr const char* kList = "moe_layers";
@@ -254,7 +259,8 @@ class HfReader {
     }
   }
 
-  /// First layers without experts. A list of kinds of layers counts before their number.
+  /// Returns the number of first layers without experts. A list of kinds of layers takes precedence
+  /// over a number.
   int dense_layers(int layers) const {
     constexpr const char* kKinds = "mlp_layer_types";
     if (!fields_.has(kKinds)) return integer_or("first_k_dense_replace", 0);
@@ -283,7 +289,7 @@ class HfReader {
     if (value > 0 && std::isfinite(value)) return static_cast<float>(value);
     user_error("{}: '{}' is {}, expected a positive number", file_, key, value);
   }
-  /// null: none; missing: the value of the family.
+  /// Returns the soft cap `key`: 0 if the value is null, and `usual` if the key is missing.
   float cap(const char* key, float usual) const {
     if (!fields_.object().contains(key)) return usual;
     return fields_.has(key) ? positive(key, 1) : 0;
@@ -310,7 +316,7 @@ class HfReader {
 
   void read_angles(ModelConfig& c) const {
     const HfRope rope(fields_, family_.window_rope_base > 0, family_.rope_alpha);
-    int head_dim = c.head_dim;  // for layers without a window
+    int head_dim = c.head_dim;  // head dimension of layers without a window
     for (int l = 0; l < c.layers; ++l) {
       if (c.window[static_cast<size_t>(l)] == 0) head_dim = c.dim_of(l);
     }
@@ -330,8 +336,8 @@ class HfReader {
     set_layers_that_differ(family_, window_base, fields_.has("sliding_window"), c);
   }
 
-  /// `no_rope_layers` holds a 1 for layers that rotate. Without it every n-th layer does not
-  /// rotate.
+  /// Returns 1 for each layer without RoPE. The key `no_rope_layers` holds a 1 for layers with
+  /// RoPE. Without the key, every n-th layer has no RoPE.
   std::vector<uint8_t> still_layers(int layers) const {
     if (!fields_.has("no_rope_layers")) return every_so_many(layers);
     const json& flags = fields_.object().at("no_rope_layers");
@@ -356,8 +362,8 @@ class HfReader {
     return still;
   }
 
-  /// Which layers have a sliding window: by a list of layer types if the file has one, else by the
-  /// family's rule.
+  /// Returns the sliding window of each layer, or 0. Layers with a window are those in a list of
+  /// layer types if the file has one, or else those of the family's rule.
   std::vector<int64_t> windows(const ModelConfig& c) const {
     std::vector<int64_t> windows(static_cast<size_t>(c.layers), 0);
     if (!fields_.has("sliding_window")) return windows;
@@ -394,8 +400,9 @@ class HfReader {
     return windows;
   }
 
-  /// Llama 4: layers that rotate see their own chunk of the text. The others see all of it, with
-  /// queries that grow with their position.
+  /// Returns the chunk length of each layer of Llama 4, and 0 for layers without RoPE. In layers
+  /// with RoPE, tokens see only tokens of their own chunk. In the other layers they see all earlier
+  /// tokens, and queries grow with their position.
   std::vector<int64_t> chunks(ModelConfig& c) const {
     constexpr const char* kSize = "attention_chunk_size";
     c.plain_qk_norm = fields_.flag("use_qk_norm", true);
@@ -425,7 +432,7 @@ class HfReader {
     return chunks;
   }
 
-  /// Older files hold a number.
+  /// Returns whether a flag is true. Older files contain a number.
   bool is_true(const char* key) const {
     const json& object = fields_.object();
     return object.contains(key) &&
@@ -433,7 +440,7 @@ class HfReader {
   }
 
   const Family& family_;
-  json config_;  ///< the file's values over the family's defaults
+  json config_;  ///< the family's defaults, replaced by the values in the file
   ConfigFields fields_;
   const std::string& file_;
 };

@@ -10,9 +10,9 @@ namespace {
 
 using nlohmann::json;
 
-// `finetuned` describes how the weights were made and changes no angle. Sections of angles (mrope)
-// are for the three positions of a patch of an image, which are equal for a token of text. The last
-// two keys are read elsewhere.
+// All keys that are allowed. `finetuned` describes how the weights were trained and does not change
+// angles. The sections of mrope are for the three coordinates of an image patch, which are equal
+// for a text token. The last two keys are read elsewhere.
 constexpr std::string_view kKnown[] = {"rope_type",
                                        "type",
                                        "rope_theta",
@@ -56,7 +56,7 @@ class RopeFields {
     if (type == "default" || type == "mrope") return r;
     if (type == "proportional") return proportional(r, head_dim, partial);
     if (type == "dynamic" && alpha_ && rope_.has("alpha")) {
-      // Hunyuan's NTK-aware scaling: a factor of the base that does not depend on the length.
+      // Hunyuan has an NTK-aware scaling of the base that does not depend on the context length.
       r.base *= std::pow(positive("alpha", 1), head_dim / (head_dim - 2.0));
       return r;
     }
@@ -65,9 +65,10 @@ class RopeFields {
   }
 
  private:
-  /// The first pairs of whole heads rotate. Their frequencies are those of the size of a head.
+  /// Returns `r` for RoPE that rotates only the first pairs of elements of a head. Their
+  /// frequencies are computed from the whole head dimension.
   RopeSpec proportional(RopeSpec r, int head_dim, double partial) const {
-    constexpr float kStill = 1e30f;  // a divisor, as in GGUF files
+    constexpr float kStill = 1e30f;  // frequencies that are divided by it are practically 0
     r.rotary_dim = head_dim;
     r.divisors.assign(static_cast<size_t>(head_dim / 2), kStill);
     const auto rotate = static_cast<size_t>(std::min(partial * head_dim / 2, head_dim / 2.0));
@@ -88,8 +89,8 @@ class RopeFields {
     }
   }
 
-  /// The key beside the scaling rules takes precedence over the one among them, except if each kind
-  /// of layer has rules of its own.
+  /// Returns the context length before scaling. A key outside the RoPE object takes precedence over
+  /// the key inside it, unless each kind of layer has a RoPE object of its own.
   int64_t original_context() const {
     constexpr const char* kKey = "original_max_position_embeddings";
     const double own = rope_.real(kKey, static_cast<double>(trained_));
@@ -111,7 +112,7 @@ class RopeFields {
       r.scaling = RopeScaling::kYarn;
     } else if (type == "dynamic") {
       r.scaling = RopeScaling::kDynamic;
-      r.original_context = trained_;  // the rule has no other name
+      r.original_context = trained_;  // dynamic scaling starts at the trained context length
     } else if (type == "longrope" || type == "su") {
       r.scaling = RopeScaling::kLongRope;
       r.short_factors = factors("short_factor", static_cast<size_t>(r.rotary_dim / 2));
@@ -129,13 +130,13 @@ class RopeFields {
     if (r.scaling == RopeScaling::kYarn) set_yarn(r);
   }
 
-  /// Rules that stretch a trained length to a longer one do not require a factor if both lengths
-  /// are given.
+  /// Returns the scaling factor. If the key is missing, some kinds of scaling compute it from the
+  /// trained and the original context length.
   double factor(const std::string& type, const RopeSpec& r) const {
     if (rope_.has("factor")) return positive("factor", 1);
     const bool implied = r.scaling == RopeScaling::kYarn || r.scaling == RopeScaling::kLongRope;
     if (!implied) user_error("{}: rope scaling {}: 'factor' is missing", config_.file(), type);
-    if (r.original_context == 0) return 1;  // the check of the whole refuses it
+    if (r.original_context == 0) return 1;  // an error is reported later
     return static_cast<double>(trained_) / static_cast<double>(r.original_context);
   }
 
@@ -152,7 +153,7 @@ class RopeFields {
     }
   }
 
-  /// 0 means the default.
+  /// Returns the number of rotations that `key` holds, or `fallback` if it is missing or 0.
   double rotations(const char* key, double fallback) const {
     return rope_.real(key, 0) == 0 ? fallback : positive(key, fallback);
   }
@@ -190,7 +191,7 @@ class RopeFields {
 constexpr const char* kFull = "full_attention";
 constexpr const char* kWindow = "sliding_attention";
 
-/// Null if the key is missing, null or empty, which are equivalent in transformers.
+/// Returns the object `key`. Returns null if it is missing, null or empty, as in transformers.
 const json* rope_object(const json& config, const char* key, const std::string& file) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return nullptr;
@@ -198,7 +199,8 @@ const json* rope_object(const json& config, const char* key, const std::string& 
   user_error("{}: rope scaling is {}, expected an object", file, printable(found->dump()));
 }
 
-/// The one of the two keys that counts; null if the file has neither.
+/// Returns which of the keys rope_scaling and rope_parameters is used, or null if the file has
+/// neither.
 const char* key_of_rope(const json& config, const std::string& file) {
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     if (rope_object(config, key, file) != nullptr) return key;

@@ -115,7 +115,7 @@ ConfigKeys hugging_face_keys(const ConfigFields& fields) {
   k.rotary_dim = k.head_dim + " * partial_rotary_factor";
   k.rope_base = "rope_theta";
   k.original_context = "original_max_position_embeddings";
-  // A factor in the file was checked to be positive when it was read.
+  // If the factor is not in the file, it is computed from these keys.
   k.rope_factor = "max_position_embeddings / " + k.original_context;
   return k;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Provides the names that the settings of a ModelConfig have in their file, for messages.
+// Provides the keys of a file from which the settings of a ModelConfig were read, so that error
+// messages can name them.
 
 #include <string>
 
@@ -7,8 +8,8 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// Names of keys in the file. If a setting is not in the file but is derived from other keys, its
-/// member contains the names of these keys.
+/// One member per setting: the name of its key in the file. If a setting is derived from other
+/// keys, the member contains the names of these keys.
 struct ConfigKeys {
   std::string file;  ///< the file with the keys
   std::string layers, hidden, ffn, vocab, heads, kv_heads, head_dim;
@@ -21,7 +22,7 @@ struct ConfigKeys {
   std::string norm_eps, rotary_dim, rope_base, rope_factor, original_context;
 };
 
-/// Returns the names for a checkpoint. Its configuration must have been read without error.
+/// Returns the keys for a checkpoint. read_config() must have succeeded for it.
 ConfigKeys config_keys(const Checkpoint& checkpoint);
 
 }  // namespace longhaul

@@ -174,7 +174,8 @@ void Decoder::State::attend_all(int layer, std::span<SequenceRows> batch) {
   if (c.output_gate) gate_output();
 }
 
-/// Keeps keys and values that later layers use, or takes those of an earlier layer.
+/// If later layers use the keys and values of this layer, stores them. If this layer uses those of
+/// an earlier layer, sets k and v to them.
 void Decoder::State::lend_or_borrow(int layer) {
   const ModelConfig& c = model().config;
   const bool borrows = c.shares_kv(layer);
@@ -186,7 +187,7 @@ void Decoder::State::lend_or_borrow(int layer) {
   copy(queue, from_v.view(), (borrows ? v : kept.v).resize(queue, from_v.size()));
 }
 
-/// A recurrent part: each sequence continues from its state.
+/// Computes the recurrent part of a layer. Each sequence continues from its state.
 void Decoder::State::recur(int layer, std::span<SequenceRows> batch) {
   project_recurrent(layer);
   yield();
@@ -208,7 +209,7 @@ void Decoder::State::recur(int layer, std::span<SequenceRows> batch) {
   mix_recurrent(layer, recurrent_tasks);
 }
 
-/// Fills in the common values of the steps of a sequence in a layer.
+/// Sets the members of a LayerStep that are equal for all passes of a sequence in a layer.
 void Decoder::State::set_common(int layer, int kv_heads, const SequenceRows& all, size_t slot,
                                 LayerStep& step) {
   step.queue = &queue;
@@ -227,7 +228,7 @@ void Decoder::State::set_common(int layer, int kv_heads, const SequenceRows& all
   }
 }
 
-/// The attention of one sequence, whose rows begin at `first`.
+/// Computes the attention of one sequence. Its rows in the batch begin at `first`.
 void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all, int64_t first,
                             size_t slot) {
   LayerStep step;
@@ -248,7 +249,8 @@ void Decoder::State::attend(int layer, int kv_heads, const SequenceRows& all, in
   }
 }
 
-/// Begins the step of a sequence whose only pass begins at row `first`, up to the append.
+/// Prepares the step of a sequence with one pass, whose rows begin at `first`, and appends its keys
+/// and values.
 void Decoder::State::begin_step(int layer, int kv_heads, SequenceRows& of, int64_t first,
                                 size_t slot) {
   LayerStep& own = steps[slot];
@@ -269,8 +271,9 @@ void Decoder::State::begin_step(int layer, int kv_heads, SequenceRows& of, int64
   of.method->begin_append(own);
 }
 
-/// Calls work(sequence, slot) for the sequences that attend together and have not failed. If it
-/// throws, the sequence has failed, and what it has gathered in the call is dropped.
+/// Calls work(sequence, slot) for all sequences with one pass that have not failed. If the call
+/// throws, the sequence is marked as failed, and the work that the call has added to batches is
+/// removed.
 template <class Work>
 void Decoder::State::for_each_step(std::span<SequenceRows> batch, Work&& work) {
   for (size_t i = 0; i < batch.size(); ++i) {
@@ -287,9 +290,9 @@ void Decoder::State::for_each_step(std::span<SequenceRows> batch, Work&& work) {
   }
 }
 
-/// The attention of all sequences as one call, after one call that appends their keys. A sequence
-/// of several passes attends by itself, because each of its passes reads rows that the one before
-/// it has written.
+/// Computes the attention of all sequences in one call, after one call that appends their keys. A
+/// sequence with several passes is computed separately, because each pass reads rows that the
+/// previous pass has written.
 void Decoder::State::attend_batch(int layer, int kv_heads, std::span<SequenceRows> batch) {
   if (!queue.on_host()) {
     rotated_q.resize(queue, q.size());
@@ -347,8 +350,8 @@ void Decoder::State::grow_queries(int layer, std::span<const SequenceRows> batch
   }
 }
 
-/// Fills in the values of a pass, or of all passes that are computed together, whose rows begin at
-/// `first`.
+/// Sets the members of a LayerStep for one pass, or for all passes that are computed together. Its
+/// rows in the batch begin at `first`.
 void Decoder::State::set_pass(int64_t first, const ForwardPass& pass, LayerStep& step) {
   const ModelConfig& c = model().config;
   const int64_t head_dim = step.head_dim();
@@ -366,8 +369,8 @@ void Decoder::State::set_pass(int64_t first, const ForwardPass& pass, LayerStep&
   step.store = &nth(step.streams, pass.pass.stream);
 }
 
-/// Keeps the last row of each sequence as the only rows for all later steps, in the residual stream
-/// and, if the layer `mixes`, in the output of attention or of a recurrent part.
+/// Removes all rows except the last row of each sequence from the residual stream. If `mixes` is
+/// true, also removes them from the output of attention or of the recurrent part.
 void Decoder::State::keep_last_rows(std::span<const SequenceRows> batch, bool mixes) {
   int64_t end = 0;
   for (size_t i = 0; i < batch.size(); ++i) {
@@ -398,9 +401,9 @@ void Decoder::State::feed_forward(int layer) {
   if (model().config.layer_scales) end_layer(layer);
 }
 
-/// Adds the output of a sublayer times `scale` to the residual stream. In a team each device has a
-/// term for its heads: the first one adds its own term to the stream, and the all-reduce adds the
-/// others.
+/// Adds `scale` times the output of a sublayer to the residual stream. If several devices share the
+/// model, each device computes the term of its heads. The first device adds its term to the stream,
+/// and an all-reduce adds the terms of the others.
 template <class Part>
 void Decoder::State::add_part(int layer, RowNorm after, float scale, Part&& part) {
   const int64_t written = rows * model().config.hidden;
@@ -421,8 +424,8 @@ int most_kv_heads(const ModelConfig& c) {
   return *std::max_element(c.kv_heads.begin(), c.kv_heads.end());
 }
 
-/// Bytes of a row of x A^T for the adapters of one input, as computed and in the form for the next
-/// product.
+/// Returns the bytes per row of x A^T for all adapters of one input: the f32 result, and its form
+/// as input of the next multiplication.
 size_t adapter_row_bytes(const Model& model) {
   int64_t most = 0;
   for (const LayerAdapters& a : model.adapters) {
@@ -434,7 +437,7 @@ size_t adapter_row_bytes(const Model& model) {
   return static_cast<size_t>(most) * 2 * sizeof(float);
 }
 
-/// Whether State::sublayer is needed.
+/// Returns whether State::sublayer is needed.
 bool has_sublayer_apart(const ModelConfig& c) {
   return c.norms.ffn_after != nullptr || c.scales_sublayers();
 }
@@ -448,7 +451,7 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const int64_t kv_width = int64_t{most_kv_heads(c)} * c.head_dim;
   const bool tiles = rows > kMatvecMaxRows && panel_kernels(compute) != nullptr;
   const size_t stream = n(c.hidden) * sizeof(float);
-  // Queries and keys each have a rotated copy; the angles and the sums of the softmax follow.
+  // Queries and keys, each with a rotated copy, values, RoPE rotations, and softmax denominators.
   const size_t projections = n((c.output_gate ? 6 : 3) * q_width + 3 * kv_width +
                                model.shape.rope.rotary_dim() + c.heads) *
                              sizeof(float);
@@ -459,15 +462,15 @@ size_t Decoder::working_bytes(const Model& model, int64_t rows, Compute compute)
   const size_t input = row(std::max<int64_t>({c.hidden, q_width, c.recurrent_width()}));
   const size_t inner = row(c.widest_ffn()) * (tiles ? 1 : 2);
   const bool ungated = c.ungated != Ungated::kNone;
-  const size_t product =
-      (tiles ? 0 : stream) +
-      (ungated ? n(c.widest_ffn()) * sizeof(float) : 0);  // output that is added to the stream
+  const size_t product = (tiles ? 0 : stream) +
+                         (ungated ? n(c.widest_ffn()) * sizeof(float) : 0);  // output of a sublayer
   const bool apart = has_sublayer_apart(c);
   const size_t mixed = c.experts == 0
                            ? 0
                            : n(c.hidden + c.experts) * n(rows) * sizeof(float) +
                                  ExpertMix::bytes_for(rows, c.experts_used, c.hidden, c.ffn);
-  const size_t lent = c.kv_layer.empty() ? 0 : n(4 * kv_width) * sizeof(float);  // for two layers
+  // Keys and values of two layers.
+  const size_t lent = c.kv_layer.empty() ? 0 : n(4 * kv_width) * sizeof(float);
   const bool both = !c.recurrent.empty() && !c.attentive.empty();
   const bool extra = c.shared_gate || c.parallel || c.experts_apart || both;
   return n(rows) * (stream * ((apart ? 2 : 1) + (extra ? 1 : 0)) + product + projections +

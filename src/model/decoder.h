@@ -1,7 +1,7 @@
 #pragma once
-// Decoder computes the forward pass of some tokens through all layers. It contains the arithmetic
-// of the model and buffers for activations, but no state of a sequence. It does not depend on the
-// attention method.
+// Decoder computes forward passes of tokens through all layers of a model. It contains the
+// arithmetic of the model and buffers for activations, but no state of a sequence. It works with
+// any attention method (AttentionDriver). A row is the activations of one token.
 
 #include <cstdint>
 #include <exception>
@@ -25,7 +25,8 @@ struct ForwardPass {
   int64_t position = 0;  ///< position of the first token
   Pass pass;
 
-  /// Returns a pass over a part of `prompt`. The first token of the prompt is at position `begin`.
+  /// Returns the tokens of `prompt` that `pass` processes. The first token of the prompt is at
+  /// position `begin`.
   static ForwardPass of(std::span<const int32_t> prompt, int64_t begin, const Pass& pass) {
     return {prompt.subspan(static_cast<size_t>(pass.begin), static_cast<size_t>(pass.count)),
             begin + pass.begin, pass};
@@ -33,32 +34,33 @@ struct ForwardPass {
   int64_t rows() const { return std::ssize(tokens); }
 };
 
-/// The rows of one sequence in a forward pass. It contains passes that are computed together
-/// (Pass), in order. Each layer multiplies the rows of all these passes at once, so that weights
-/// are read once. The layer then calls AttentionDriver::begin_layer() once and computes attention
-/// for one pass after the other. All pointers must be set, except that `recurrent` may be null for
-/// a model without recurrent layers. Several SequenceRows together form a batch, and may have
-/// different numbers of rows.
+/// The input of a forward pass for one sequence: a group of passes that are computed together, in
+/// order (attention/step.h). Each layer multiplies its weights by the rows of all these passes at
+/// once. The layer then calls AttentionDriver::begin_layer() once and computes attention for one
+/// pass after the other. All pointers must be set, except that `recurrent` may be null for a model
+/// without recurrent layers. Several SequenceRows form a batch. They may have different numbers of
+/// rows.
 struct SequenceRows {
   std::span<const ForwardPass> passes;
   std::span<KvStore> streams;  ///< the KV stores of the sequence
   AttentionDriver* method = nullptr;
-  const ModelShape* shape = nullptr;  ///< shape of the model with the RoPE angles of this sequence
+  const ModelShape* shape = nullptr;  ///< shape of the model, with the RoPE angles of this sequence
   AttentionRecord* record = nullptr;
   /// State of the recurrent layers; may be null if there are none.
   RecurrentState* recurrent = nullptr;
-  /// In a batch: the exception that the sequence's method has thrown. The sequence is not computed
-  /// in later layers, and its store is then invalid.
+  /// In a batch, forward() sets this to the exception that the sequence's method has thrown. The
+  /// sequence is then skipped in later layers, and its KV stores are invalid.
   std::exception_ptr failed = nullptr;
 
   int64_t rows() const;
 };
 
-/// Requests the logits of one row on the host: all logits, the highest ones, or both.
+/// Selects which logits of one row are computed and written to host memory: all logits, the highest
+/// logits, or both.
 struct WantedLogits {
   float* all = nullptr;       ///< output [vocab]; null: not requested
   std::span<BestLogit> best;  ///< output: the highest logits; empty: not requested
-  LogitRules rules;           ///< changes of logits before the highest ones are chosen
+  LogitRules rules;           ///< how logits are changed before the highest ones are selected
   LogitSums* sums = nullptr;  ///< output with `best`: sums over all logits
 };
 
@@ -72,24 +74,24 @@ struct ChosenLogits {
 
 /// A function that is called within layers, for layers that take long.
 struct InsideLayer {
-  bool active = false;  ///< whether `yield` is called; may change between two layers
+  bool active = false;  ///< whether `yield` is called; may be changed between two layers
   std::function<void()> yield;
 };
 
 struct ForwardOptions {
-  /// The function is called between two layers with the number of finished layers. If it returns
-  /// false, the forward pass stops.
+  /// Called between two layers with the number of finished layers. If it returns false, the forward
+  /// pass stops.
   std::function<bool(int layers)> go_on;
-  /// If `inside` is active, `yield` is called between the matrix multiplications of a layer, and
-  /// between the KV heads of its attention.
+  /// If `inside` is active, inside->yield is called between the matrix multiplications of a layer,
+  /// and between the KV heads of its attention.
   const InsideLayer* inside = nullptr;
-  /// If true, only the hidden state of each sequence's last row is returned. In the last layer, the
-  /// decoder then computes only keys and values for the other rows.
+  /// If true, forward() returns only the hidden state of each sequence's last row. In the last
+  /// layer, the decoder then computes nothing but keys and values for the other rows.
   bool last_state = false;
 };
 
-/// Sets the RoPE angles of `shape` for a context of `tokens` tokens, if the scaling of the model
-/// depends on the length (dynamic NTK, longrope). Call it before a prompt.
+/// Call it before a prompt. Computes the RoPE angles in `shape` for a context of `tokens` tokens if
+/// the model's RoPE scaling depends on the context length (dynamic NTK, longrope).
 void set_context_length(const Model& model, int64_t tokens, ModelShape& shape);
 
 class Decoder {
@@ -101,35 +103,38 @@ class Decoder {
   /// Creates a decoder on the host. `model` must outlive it.
   Decoder(const Model& model, Compute compute);
   /// Creates a decoder on the device that holds the weights. If several devices share the model,
-  /// each rank computes its heads, and all ranks call forward() together.
+  /// each device (rank) has a decoder for its heads, and all ranks must call forward() at the same
+  /// time.
   Decoder(std::shared_ptr<const DeviceModel> model, Compute compute);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
 
-  /// Uses another model from the next forward pass on. It must differ from the first one only in
-  /// its adapters. The activations stay where they are, so sets of adapters share them.
+  /// Sets the model for the next forward passes. It must differ from the previous model only in its
+  /// adapters. The buffers for activations remain.
   void use(const Model& model);
   void use(std::shared_ptr<const DeviceModel> model);
 
-  /// Computes the tokens of each pass, at positions position, position + 1, .... The methods store
-  /// keys and values. Returns the hidden states after the last layer, [rows, hidden] f32, in the
-  /// memory of the weights. With ForwardOptions::last_state, it returns only the states of each
-  /// sequence's last row. They are valid until the next call. Returns null if ForwardOptions::go_on
-  /// stopped the pass; only some layers have then stored the rows.
+  /// Computes all layers for the tokens of each pass, and stores their keys and values in the KV
+  /// stores. Returns the hidden states after the last layer, [rows, hidden] f32, on the device or
+  /// host of the decoder. With ForwardOptions::last_state, returns only the states of each
+  /// sequence's last row. The states are valid until the next call. Returns null if
+  /// ForwardOptions::go_on stopped the pass. In this case only some layers have stored keys and
+  /// values.
   ///
   /// A batch of several sequences runs on the host or on one device, and not on several devices.
-  /// Its rows are multiplied as decode rows (RowKind). On the host, the results of a row are
-  /// bitwise equal in every batch. On a device they are equal up to rounding. If the method of a
-  /// sequence throws, SequenceRows::failed is set, the results of this sequence are undefined, and
-  /// the other sequences continue. If there is only one sequence, forward() throws instead.
+  /// All its rows are treated as decode rows (RowKind). On the host, the results of a row are
+  /// therefore bitwise equal in every batch. On a device they are equal up to rounding. If the
+  /// method of a sequence throws, SequenceRows::failed is set, the results of this sequence are
+  /// undefined, and the other sequences continue. If there is only one sequence, forward() throws
+  /// instead.
   const float* forward(std::span<SequenceRows> batch, const ForwardOptions& how = {});
   const float* forward(SequenceRows one, const ForwardOptions& how = {}) {
     return forward(std::span<SequenceRows>(&one, 1), how);
   }
 
-  /// Computes the logits of hidden states that forward() returned. Applies the final norm. Writes
-  /// out [rows, vocab], on the host. If several devices share the model, only rank 0 writes valid
-  /// logits.
+  /// Computes the logits for hidden states that forward() returned, including the final norm.
+  /// Writes out [rows, vocab] in host memory. If several devices share the model, only rank 0
+  /// writes valid logits.
   void logits(const float* hidden, int64_t rows, float* out);
   /// Writes the requested logits of each row. It cannot be used if several devices share the model.
   void logits(const float* hidden, std::span<const WantedLogits> rows) {
@@ -142,11 +147,12 @@ class Decoder {
   void begin_logits(const float* hidden, std::span<const WantedLogits> rows, ChosenLogits& chosen);
   void end_logits(std::span<const WantedLogits> rows, const ChosenLogits& chosen);
 
-  /// Returns the bytes of activations for `rows` rows that are computed together, including
-  /// expanded weights.
+  /// Returns the size in bytes of the buffers on the host for `rows` rows that are computed
+  /// together, including expanded weights.
   static size_t working_bytes(const Model& model, int64_t rows, Compute compute);
-  /// Returns the bytes of activations on a device, with at most `keys` keys per KV head. If several
-  /// devices share the model, pass the part of this device (DeviceModel::model()).
+  /// Returns the size in bytes of the buffers on a device, for sequences with at most `keys` keys
+  /// per KV head. If several devices share the model, `model` must be the part of this device
+  /// (DeviceModel::model()).
   static size_t device_working_bytes(const Model& model, int64_t rows, int64_t keys,
                                      Compute compute);
 

@@ -42,7 +42,8 @@ void DeltaLayer::project(LinearInput& input, const LayerWeights& w, const LayerA
   if (woven_shares) unweave_shares(shape, rows);
 }
 
-/// Rows of a product hold queries, keys, values and gates of one key head after those of another.
+/// Separates the queries, keys, values and gates in the rows of product_, which are interleaved by
+/// key heads.
 void DeltaLayer::unweave(const DeltaShape& d, int64_t rows) {
   const int64_t values = d.values() / d.key_heads, part = 2 * (d.key_dim + values);
   parallel_ranges(rows, 16, [&](int64_t begin, int64_t end) {
@@ -84,7 +85,8 @@ void DeltaLayer::mix(const LayerWeights& w, const ModelConfig& c, int64_t rows,
 }
 
 size_t DeltaLayer::row_bytes(const DeltaShape& d) {
-  const int64_t product = d.channels() + d.values() + 2 * d.value_heads;  // woven, and not woven
+  // Once interleaved and once separated.
+  const int64_t product = d.channels() + d.values() + 2 * d.value_heads;
   return static_cast<size_t>(2 * product + d.channels()) * sizeof(float);
 }
 

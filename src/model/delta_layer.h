@@ -1,6 +1,6 @@
 #pragma once
-// DeltaLayer computes the gated delta net of a layer on the host. Such a layer has a gated delta
-// net instead of attention.
+// DeltaLayer computes gated delta nets on the host. A gated delta net replaces the attention of a
+// layer and keeps a state of fixed size (ops/delta/delta_shape.h).
 
 #include "base/buffer.h"
 #include "model/model.h"
@@ -11,24 +11,29 @@ namespace longhaul {
 
 class DeltaLayer {
  public:
-  /// Computes the matrix products of the normalised rows of all sequences. `adapters` may be null.
+  /// Multiplies the layer's input, the normalised rows of all sequences, by the input matrices.
+  /// `adapters` may be null.
   void project(LinearInput& input, const LayerWeights& w, const LayerAdapters* adapters,
                const DeltaShape& shape, Compute compute);
-  /// Computes `rows` rows, which are the rows of all tasks. Writes out [rows, values], the input of
-  /// the output matrix.
+  /// Computes the recurrence for the rows of all tasks, `rows` in total, and updates their states.
+  /// Writes the input of the output matrix to out [rows, values].
   void mix(const LayerWeights& w, const ModelConfig& c, int64_t rows,
            std::span<const DeltaTask> tasks, View<float> out);
 
-  /// Returns the bytes of memory per row.
+  /// Returns the size in bytes of the buffers per row.
   static size_t row_bytes(const DeltaShape& shape);
 
  private:
   void unweave(const DeltaShape& shape, int64_t rows);
   void unweave_shares(const DeltaShape& shape, int64_t rows);
 
-  Buffer<float> product_, shares_;  // [rows, ...], in the file's order, interleaved by key heads
-  Buffer<float> qkv_, z_, b_, a_;   // [rows, channels], [rows, values], [rows, value_heads]
-  Buffer<float> convolved_;         // [rows of one sequence, channels]
+  // Results of input matrices whose rows the file interleaves by key heads: product_ of queries,
+  // keys, values and gates [rows, ...], and shares_ of update strengths and decays [rows, 2 *
+  // value_heads].
+  Buffer<float> product_, shares_;
+  // qkv_ is [rows, channels], z_ is [rows, values], and b_ and a_ are [rows, value_heads].
+  Buffer<float> qkv_, z_, b_, a_;
+  Buffer<float> convolved_;  // [rows of one sequence, channels]
 };
 
 }  // namespace longhaul

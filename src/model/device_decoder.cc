@@ -223,20 +223,23 @@ View<float> Decoder::DeviceState::head(const float* hidden, int64_t count, float
 
 namespace {
 
-/// Bytes of the experts for rows of a pass (ops/matmul/expert_mix.gpu.h).
+/// Returns the working memory in bytes of the experts for `rows` rows
+/// (ops/matmul/expert_mix.gpu.h).
 size_t expert_bytes(const ModelConfig& c, int64_t rows) {
   if (c.experts == 0) return 0;
   const auto n = [](int64_t count) { return static_cast<size_t>(count); };
-  // Logits and choices with their order. For all choices: results in bf16. For a group of experts,
-  // to which all rows may be assigned: their matrices, gathered rows, gate and up, also in bf16.
+  // A choice is a pair of a row and one of its experts. The buffers are: router logits and choices
+  // in sorted order; results of all choices in bf16; and for a group of experts, to which all rows
+  // may be assigned, their matrices, gathered rows, gate and up in bf16.
   const int64_t choices = int64_t{c.experts_used} * rows;
   const int64_t some = std::min(choices, std::max(rows, kMostExpertRows));
   const size_t lists = n(rows * c.experts) * sizeof(float) + n(choices) * 16;
   const size_t matrices = std::max(kMostExpandedExperts, n(4 * c.ffn) * n(c.hidden));
   const size_t expanded =
       matrices + n(choices * c.hidden + some * (c.hidden + 2 * c.ffn)) * sizeof(bf16_t);
-  // The alternative for few choices: everything in f32, and gate and up in bf16 and int8. For the
-  // smallest types expansion is faster from 22 choices per expert on.
+  // If there are few choices, another path is used: everything is f32, and gate and up are also in
+  // bf16 and int8. For the smallest weight types, the first path is faster from 22 choices per
+  // expert on.
   const int64_t few = std::min(choices, 22 * int64_t{c.experts} + 8 * int64_t{c.experts_used});
   const size_t stored = n(few) * n(3 * c.ffn + c.hidden) * sizeof(float);
   return lists + std::max(expanded, stored) + kGroupedWorkspace;
@@ -245,7 +248,7 @@ size_t expert_bytes(const ModelConfig& c, int64_t rows) {
 /// Bytes of recurrent layers and gates.
 size_t gated_bytes(const ModelConfig& c, int64_t rows) {
   const DeltaShape& d = c.delta;
-  int64_t numbers = 0;  // a row's
+  int64_t numbers = 0;  // floats per row
   if (!d.empty()) numbers += d.channels() + 2 * d.values() + 2 * int64_t{d.value_heads};
   numbers += c.ssm.empty() ? 3 * int64_t{c.convolution.width} : c.ssm.projected();
   if (c.output_gate) numbers += int64_t{c.heads} * c.head_dim;
@@ -254,7 +257,7 @@ size_t gated_bytes(const ModelConfig& c, int64_t rows) {
          ssm_device_bytes(c.ssm, rows);
 }
 
-/// Numbers of a row that only some families need.
+/// Returns the number of floats per row that only some families need.
 int64_t numbers_of_few_families(const ModelConfig& c, int64_t kv_width) {
   const int64_t hidden = c.hidden, heads = c.heads;
   const LatentShape& l = c.latent;
@@ -263,7 +266,8 @@ int64_t numbers_of_few_families(const ModelConfig& c, int64_t kv_width) {
   if (c.mean_norms || c.parallel || both || c.weighs_inputs) numbers += hidden;
   if (c.weighs_inputs) numbers += hidden;
   if (c.experts_apart) numbers += hidden;
-  if (!c.kv_layer.empty()) numbers += 4 * kv_width;  // lent keys and values of two layers
+  // Keys and values of two layers that later layers use.
+  if (!c.kv_layer.empty()) numbers += 4 * kv_width;
   if (c.layer_input > 0) numbers += (2 * int64_t{c.layers} + 2) * c.layer_input + hidden;
   if (l.used()) numbers += heads * (l.query() + l.value) + l.query_rank + l.rank + l.rope;
   return numbers;
@@ -280,13 +284,13 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
       int64_t{*std::max_element(c.kv_heads.begin(), c.kv_heads.end())} * c.head_dim;
   const LatentShape& latent = c.latent;
   const int64_t heads = c.heads;
-  // Rows of the output matrix's input, and of the widest product.
+  // Width of the input of attention's output matrix, and of the widest result of a multiplication.
   const int64_t output = latent.used() ? heads * latent.value : q_width;
   const int64_t widest =
       std::max<int64_t>({c.hidden, c.recurrent.empty() ? 0 : c.recurrent_width(),
                          latent.used() ? std::max(output, heads * latent.query()) : q_width});
-  // f32: the stream, sublayer outputs, queries raw and rotated, attention outputs, keys and values,
-  // gate and up.
+  // In f32: the residual stream, sublayer outputs, queries before and after rotation, attention
+  // outputs, keys and values, gate and up.
   const int64_t ffn = std::max(c.widest_ffn(), latent.query_rank);
   const int64_t f32 =
       2 * c.hidden + 3 * q_width + 3 * kv_width + 2 * ffn + numbers_of_few_families(c, kv_width);
@@ -303,11 +307,11 @@ size_t Decoder::device_working_bytes(const Model& model, int64_t rows, int64_t k
   const size_t fp8 = compute != Compute::kFp8
                          ? 0
                          : n(largest * c.hidden + rows * (widest + ffn) + 4 * (largest + 2 * rows));
-  // Keys and values of one or more KV heads that attention gathers
+  // Copies of keys and values of one or more KV heads, for attention
   // (ops/attention/staged_keys.gpu.h).
   const size_t gathered =
       std::max(kMostGatheredKeys, n(keys / 64 + 1) * bf16_page_bytes(c.head_dim));
-  // Lists of keys for methods that have them, with the growth of arrays.
+  // Key lists of sparse attention methods, including the spare room of arrays.
   constexpr size_t kLists = kListedOnDevice * sizeof(int32_t) / 4 * 5;
   const size_t parts = c.head_dim > 256 ? kWideParts : 0;
   return n(rows) * row + expert_bytes(c, rows) + parts + gated_bytes(c, rows) + int8 + expanded +

@@ -1,6 +1,7 @@
 #pragma once
-// Implements the steps of a decoder on a device. The residual stream is f32. The inputs of matrix
-// multiplications have the format that the device reads fastest.
+// Implements the steps of a decoder (decoder_state.h) on a device. The residual stream is f32. Rows
+// that are multiplied by matrices are converted to the format that the device reads fastest
+// (DeviceInput).
 
 #include <memory>
 
@@ -16,7 +17,7 @@ struct Decoder::DeviceState final : Decoder::State {
   void normalise(int layer, RowNorm norm) override;
   void project(int layer, int kv_heads) override;
   void normalise_heads(int layer, int kv_heads) override;
-  // The rows of the weights already have the order of RoPE (DeviceModel).
+  // Nothing to do: DeviceModel has already changed the order of the rows of Q and K.
   void split_pairs(int) override {}
   void grow_queries(View<float> queries, int64_t count, int64_t position,
                     const QueryGrowth& growth) override;
@@ -36,7 +37,7 @@ struct Decoder::DeviceState final : Decoder::State {
   std::shared_ptr<const DeviceModel> weights;
 
  private:
-  /// One of several matrices that are multiplied by the same rows.
+  /// A multiplication by one of several matrices that have the same input rows.
   struct Job {
     const DeviceWeight& weight;
     View<float> y;
@@ -59,10 +60,11 @@ struct Decoder::DeviceState final : Decoder::State {
 
   Array<float> gate, up;       ///< [rows, ffn]
   Array<float> routes;         ///< [rows, experts]
-  Array<float> low;            ///< [rows, rank]: product with an adapter's first matrix
+  Array<float> low;            ///< [rows, rank]: rows multiplied by an adapter's matrix A
   Array<float> output_gates;   ///< [rows, heads * head_dim]
   Array<float> shared, share;  ///< [rows, hidden] and [rows], for the shared expert
-  // For a gated delta net: [rows, channels], [rows, values], and twice [rows, value_heads].
+  // Projections of a gated delta net: delta_qkv is [rows, channels], delta_z is [rows, values], and
+  // delta_b and delta_a are [rows, value_heads].
   Array<float> delta_qkv, delta_z, delta_b, delta_a;
   // For a Mamba-2 layer: [rows, inner + channels], [rows, heads]. For a gated short convolution:
   // [rows, 3 * width].
@@ -76,12 +78,14 @@ struct Decoder::DeviceState final : Decoder::State {
   // For latent attention: queries [rows, heads, query], latent vectors of queries [rows,
   // query_rank], products with kv_down [rows, rank + rope], and values [rows, heads, value].
   Array<float> latent_queries, low_queries, latent_products, latent_outputs;
-  // For per-layer embeddings: those of all layers [rows, layers, width], the projection of the
-  // embedded tokens, one layer's embedding [rows, width], its gates, and the value that the layer
-  // adds [rows, hidden].
+  // For per-layer embeddings (model/layer_inputs.h). layer_inputs [rows, layers, width] holds the
+  // embeddings for all layers, and projected the projection of the token embeddings. layer_input
+  // [rows, width] is the embedding for one layer, and input_gates holds its gates. input_added
+  // [rows, hidden] are the rows that the layer adds to the residual stream.
   Array<float> layer_inputs, projected, layer_input, input_gates, input_added;
-  /// Inputs of matrix multiplications: `input` for a sublayer's first matrices and the head,
-  /// `inner` for `down`, and `low_input` for an adapter's second matrix.
+  /// Rows in the format for matrix multiplications. `input` is multiplied by a sublayer's input
+  /// matrices or the matrix of the logits, `inner` by the matrix `down`, and `low_input` by an
+  /// adapter's matrix B.
   std::unique_ptr<DeviceInput> input, inner, low_input;
 };
 

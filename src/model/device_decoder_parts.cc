@@ -1,5 +1,5 @@
-// Steps of few families on a device: latent attention, experts apart from the network, and
-// embeddings of layers.
+// Steps that only few families have, on a device: multi-head latent attention, experts with norms
+// of their own, and per-layer embeddings.
 
 #include <cmath>
 
@@ -10,7 +10,7 @@
 
 namespace longhaul {
 
-/// Queries and keys as LatentLayer::project() defines them.
+/// Computes queries and keys, as LatentLayer::project() defines them.
 void Decoder::DeviceState::project_latent(int layer) {
   const ModelConfig& c = model().config;
   const LatentShape& l = c.latent;
@@ -32,7 +32,7 @@ void Decoder::DeviceState::project_latent(int layer) {
   multiply_heads(queue, rows, w.k_up->view(), {of_heads, query, 0}, {q.view(), key, l.rope});
 }
 
-/// The heads' outputs of the output of attention.
+/// Returns the outputs of the heads, as LatentLayer::values() defines them.
 View<const float> Decoder::DeviceState::latent_values(int layer) {
   const ModelConfig& c = model().config;
   const LatentShape& l = c.latent;
@@ -58,8 +58,8 @@ void Decoder::DeviceState::feed_apart(int layer, const PartOutput& y) {
   ops().add_scaled(of_experts, w.experts_after_norm.view(), c.norm_eps, 1, rows, c.hidden, out);
 }
 
-/// Computes the inputs of all layers as LayerInputs::begin() defines them. The norm of x / sqrt(n)
-/// is the norm of x with an epsilon n times as large.
+/// Computes the per-layer embeddings of all layers, as LayerInputs::begin() defines them. The norm
+/// of x / sqrt(n) is computed as the norm of x with an epsilon that is n times as large.
 void Decoder::DeviceState::begin_layer_inputs(std::span<const int32_t> tokens) {
   const ModelConfig& c = model().config;
   const int64_t all = int64_t{c.layers} * c.layer_input;

@@ -1,4 +1,4 @@
-// Gated delta nets and gated outputs on a device: their weights and their steps.
+// Weights and steps of gated delta nets and of gated attention outputs on a device.
 
 #include "model/device_decoder.h"
 #include "ops/delta/sigmoid_gates.h"
@@ -6,7 +6,8 @@
 namespace longhaul {
 namespace {
 
-/// Rows that alternate in runs: part `which` of each group of consecutive runs of these lengths.
+/// Returns an order that selects rows of a matrix with interleaved rows. The rows form groups, and
+/// each group consists of runs of the given lengths. The order contains run `which` of every group.
 RowOrder runs_of(int64_t groups, std::initializer_list<int64_t> lengths, size_t which) {
   int64_t all = 0, before = 0, own = 0;
   size_t i = 0;
@@ -23,7 +24,8 @@ RowOrder runs_of(int64_t groups, std::initializer_list<int64_t> lengths, size_t 
   return order;
 }
 
-/// A woven matrix has queries, keys, values and gates of one key head after those of another.
+/// Returns the order of the rows of the given parts (queries, keys, values, gates) in a matrix
+/// whose rows are interleaved by key heads.
 RowOrder woven_rows(const DeltaShape& d, std::initializer_list<size_t> parts) {
   const int64_t values = d.values() / d.key_heads;
   RowOrder order;
@@ -114,7 +116,7 @@ void Decoder::DeviceState::mix_delta(int layer, std::span<const RecurrentTask> t
   delta_mix(queue, c.delta, in, tasks, mixed.view(), convolved);
 }
 
-/// The network beside experts, whose rows have a gate.
+/// Computes the shared expert and multiplies each row of its output by a gate.
 void Decoder::DeviceState::feed_gated(const DeviceLayer& w, const PartOutput& y) {
   LH_ASSERT(y.add);
   const int64_t hidden = model().config.hidden;

@@ -161,7 +161,7 @@ void DeviceModel::copy_attention(const LayerWeights& from, const LayerAdapters& 
 void DeviceModel::copy_feed_forward(const LayerWeights& from, const LayerAdapters& adapters,
                                     DeviceLayer& to) {
   if (from.has_network()) {
-    const size_t layer = layers_.size() - 1;  // destination of the current copies
+    const size_t layer = layers_.size() - 1;  // the layer that is being copied
     if (from.gate.data != nullptr) to.gate = weight(from.gate, adapters.gate);
     to.up = weight(from.up, adapters.up);
     to.down = weight(from.down, adapters.down, {},
@@ -202,7 +202,7 @@ DeviceModel::DeviceModel(const Model& whole, const Queue& queue,
   }
   copy_layer_inputs();
   embedding_ = weight(model.embedding, {}).matrix;
-  if (queue.rank() > 0) return;  // only the first device computes logits
+  if (queue.rank() > 0) return;  // only rank 0 computes logits
   final_norm_ = numbers(model.final_norm);
   const bool tied = model.head.data == model.embedding.data;
   head_.matrix = tied ? embedding_ : weight(model.head, {}).matrix;

@@ -1,6 +1,6 @@
 #pragma once
-// DeviceModel holds the weights of a model in device memory. If several devices share the model, it
-// holds the part of this device.
+// DeviceModel holds the weights of a model in device memory. If several devices share the model,
+// each has a DeviceModel with its part of the weights (model_part.h).
 
 #include <array>
 #include <compare>
@@ -18,24 +18,24 @@
 
 namespace longhaul {
 
-/// A low-rank adapter: y += (x a^T) b^T. The scale is included in `a`. Null pointers mean that
-/// there is no adapter.
+/// A LoRA adapter of one matrix: y += (x a^T) b^T. `a` is already multiplied by the adapter's
+/// scale. Both pointers are null if there is no adapter.
 struct DeviceAdapter {
   std::shared_ptr<const DeviceMatrix> a, b;
 };
 
-/// A matrix with its bias and adapter.
+/// A weight matrix with its bias and adapter.
 struct DeviceWeight {
   std::shared_ptr<const DeviceMatrix> matrix;
-  Array<float> bias;  ///< bias of the outputs; empty: none
+  Array<float> bias;  ///< [outputs]; empty: no bias
   DeviceAdapter adapter;
   bool is_matrix_alone() const { return bias.view().empty() && adapter.a == nullptr; }
 };
 
-/// The weights of a gated delta net. Rows that the file interleaves in one matrix are divided into
-/// separate matrices.
+/// The weights of a gated delta net. If the file stores several matrices as one with interleaved
+/// rows, they are separated here.
 struct DeviceDelta {
-  DeviceWeight in, z, b, a;  ///< delta_in, delta_z, delta_b and delta_a of LayerWeights
+  DeviceWeight in, z, b, a;  ///< LayerWeights: delta_in, delta_z, delta_b and delta_a
   Array<float> convolution, dt_bias, rate, norm;
 };
 
@@ -58,9 +58,9 @@ struct DeviceHeads {
   }
 };
 
-/// The weights of a layer. In Q and K the two elements of a rotary pair are half the rotary width
-/// apart (model/row_order.h), whatever the order in the file is. An array is empty if the model
-/// does not have the weight.
+/// The weights of a layer. The two rows of Q and K that RoPE rotates as a pair are always half the
+/// rotary width apart, also if they are adjacent in the file (model/row_order.h). An array is empty
+/// if the model does not have the weight.
 struct DeviceLayer {
   std::array<Array<float>, std::size(kRowNorms)> norms;  ///< [hidden] each, indexed by RowNorm
   Array<float> q_norm, k_norm;  ///< [head_dim], or for all heads together (QkNorm)
@@ -71,19 +71,20 @@ struct DeviceLayer {
   /// Matrices of all experts, concatenated by rows.
   DeviceWeight experts_gate, experts_up, experts_down;
   DeviceWeight router;       ///< [experts, hidden]
-  DeviceWeight q_gate;       ///< rows of Q that compute the gates of attention's output
+  DeviceWeight q_gate;       ///< rows of Q that compute gates for the output of attention
   DeviceWeight shared_gate;  ///< gate of the shared expert
   DeviceDelta delta;
   DeviceRecurrent recurrent;
   Array<float> choice_bias;  ///< bias of the experts' scores
-  // These weights are empty unless the experts and the shared expert have norms of their own
+  // The following weights exist only if the experts and the shared expert have norms of their own
   // (ModelConfig::experts_apart).
   Array<float> network_after_norm, experts_norm, experts_after_norm, router_norm, expert_scales;
-  // Weights of multi-head latent attention. If queries have a latent vector, `q` multiplies it.
+  // Weights of multi-head latent attention. If queries are computed from a latent vector, q_down
+  // computes this vector and `q` the queries.
   DeviceWeight q_down, kv_down;
   Array<float> q_down_norm, kv_down_norm;
   std::shared_ptr<const DeviceHeads> k_up, v_up;
-  // The embedding that the layer adds (ModelConfig::layer_input).
+  // Weights of the embedding that the layer adds (ModelConfig::layer_input).
   DeviceWeight input_gate, input_output;
   Array<float> input_norm;
 
@@ -93,31 +94,33 @@ struct DeviceLayer {
 class DeviceModel {
  public:
   /// Copies the weights to the device. Throws UserError if the device has too little memory or does
-  /// not support a type. `model` must outlive this object. If `base` is not null, it is the same
-  /// model with other adapters on the same device, and the matrices of both are stored once.
+  /// not support a type. `model` must outlive this object. If `base` is not null, it must be the
+  /// same model with other adapters on the same device. Matrices that are equal in both are then
+  /// shared.
   DeviceModel(const Model& model, const Queue& queue,
               std::shared_ptr<const DeviceModel> base = nullptr);
 
-  /// Returns the model that this device computes. It contains only the heads of this device.
+  /// Returns the host's model, or the part of it that this device computes if several devices share
+  /// the model.
   const Model& model() const { return model_; }
   const Queue& queue() const { return queue_; }
-  /// Returns the shape of model(). The sink logits are in device memory.
+  /// Returns the shape of model() with views of vectors in device memory.
   ModelShape shape() const;
   size_t bytes() const { return bytes_; }
-  /// Returns the part of bytes() that is not shared with the base.
+  /// Returns the size in bytes of the weights that are not shared with `base`.
   size_t own_bytes() const { return bytes_ - shared_bytes_; }
 
   const DeviceMatrix& embedding() const { return *embedding_; }
-  /// Returns the output matrix; valid only in rank 0.
+  /// Returns the matrix that computes the logits. It is valid only in rank 0.
   const DeviceWeight& head() const { return head_; }
   const Array<float>& final_norm() const { return final_norm_; }
   const DeviceLayer& layer(int number) const { return nth(layers_, number); }
-  /// These functions return the weights of per-layer embeddings (ModelConfig::layer_input), as in
-  /// Model.
+  /// The following functions return the weights of per-layer embeddings (Model,
+  /// ModelConfig::layer_input).
   const DeviceMatrix& layer_embedding() const { return *layer_embedding_; }
   const DeviceWeight& layer_projection() const { return layer_projection_; }
   const Array<float>& layer_projection_norm() const { return layer_projection_norm_; }
-  /// Returns ones [head_dim]. They are the weight of norms that have no weight.
+  /// Returns [head_dim] ones, which are used as the weight of norms without a weight.
   const Array<float>& ones() const { return ones_; }
 
  private:
@@ -131,21 +134,23 @@ class DeviceModel {
   void copy_layer_inputs();
   std::shared_ptr<const DeviceHeads> heads(const TensorView& rows, int64_t first, int64_t stride,
                                            int64_t outputs);
-  /// A part of the model's matrices in host memory: the first one, the number of rows of the copy,
-  /// and the row or column at which it begins.
+  /// Identifies the host memory from which a device copy was made, by the data of the first matrix,
+  /// the number of copied rows, and the row or column at which the copied part begins.
   struct Source {
     const void* data = nullptr;
     int64_t rows = 0, begin = 0;
     auto operator<=>(const Source&) const = default;
   };
   using Copy = std::function<std::shared_ptr<const DeviceMatrix>()>;
-  /// Returns the base's copy of the weights, or else the result of copy().
+  /// Returns the copy of `source` that base_ has. If there is none, returns the result of copy().
   std::shared_ptr<const DeviceMatrix> once(const Source& source, const Copy& copy);
-  /// Copies matrices that are concatenated by rows.
+  /// Copies several matrices into one, whose rows are those of all matrices in order.
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights);
-  /// Copies a matrix with its rows in another order. An empty `order` keeps the order of the file.
+  /// Copies a matrix with its rows in the order `order`, or in the file's order if `order` is
+  /// empty.
   std::shared_ptr<const DeviceMatrix> matrix(const TensorView& weight, const RowOrder& order = {});
-  /// Copies some columns of matrices, concatenated by rows.
+  /// Copies the columns `columns` of several matrices into one, whose rows are those of all
+  /// matrices in order.
   std::shared_ptr<const DeviceMatrix> matrix(std::span<const TensorView> weights,
                                              const Columns& columns);
   Array<float> numbers(const std::vector<float>& values, const RowOrder& order = {});
@@ -158,7 +163,7 @@ class DeviceModel {
   DeviceWeight experts(const std::vector<ExpertWeights>& all, TensorView ExpertWeights::*matrix,
                        std::vector<float> ExpertWeights::*bias, const Columns& columns = {});
 
-  std::shared_ptr<const DeviceModel> base_;  ///< null: all weights are copied
+  std::shared_ptr<const DeviceModel> base_;  ///< null: all weights are copied from the host
   std::map<Source, std::shared_ptr<const DeviceMatrix>> copies_;
   std::unique_ptr<const ModelPart> part_;  ///< null: this device computes the whole model
   const Model& model_;

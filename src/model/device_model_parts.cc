@@ -1,4 +1,4 @@
-// The device's copies of weights that few families have.
+// Copies of weights that only few families have.
 
 #include "base/error.h"
 #include "base/on_device.h"
@@ -10,8 +10,8 @@
 namespace longhaul {
 namespace {
 
-/// The order of rows in which the last `rope` rows of each group of `group` rows, adjacent pairs in
-/// the file, are half a rotation apart.
+/// Returns an order of rows that changes the last `rope` rows of each group of `group` rows. In the
+/// file, the two rows of a RoPE pair are adjacent. In the result, they are rope / 2 rows apart.
 RowOrder halves_of_last(int64_t rows, int64_t group, int64_t rope) {
   RowOrder order;
   for (int64_t r = 0; r < rows; ++r) {
@@ -23,11 +23,11 @@ RowOrder halves_of_last(int64_t rows, int64_t group, int64_t rope) {
 
 }  // namespace
 
-/// Rows [first + h * stride, + outputs) of `rows` for each head h.
+/// Copies one matrix per head h: `outputs` rows of `rows`, beginning with row first + h * stride.
 std::shared_ptr<const DeviceHeads> DeviceModel::heads(const TensorView& rows, int64_t first,
                                                       int64_t stride, int64_t outputs) {
   const int64_t heads = model_.config.heads, inputs = rows.cols();
-  // A device without the operation multiplies on the host, in f32.
+  // Without the device operation, the multiplication runs on the host, in f32.
   const bool exact = rows.type == DType::F32 || !has(kMultiplyHeads, queue_);
   const size_t row = static_cast<size_t>(inputs) * (exact ? sizeof(float) : sizeof(bf16_t));
   Buffer<std::byte> copy;

@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-/// Names of norms for families whose names differ from llama's.
+/// Names of norms in families that do not use those of llama.
 constexpr LayerNorms kGgufBoth = {"blk.{}.attn_norm", "blk.{}.post_attention_norm",
                                   "blk.{}.ffn_norm", "blk.{}.post_ffw_norm"};
 constexpr LayerNorms kGgufAfter = {nullptr, "blk.{}.post_attention_norm", nullptr,
@@ -37,7 +37,8 @@ constexpr LayerNorms kHfFalcon = {"model.layers.{}.input_layernorm", nullptr,
 constexpr LayerNorms kHfLfm2 = {"model.layers.{}.operator_norm", nullptr,
                                 "model.layers.{}.ffn_norm", nullptr};
 
-/// Nemotron-H, whose GGUF files have another name if they have experts.
+/// Returns the family of Nemotron-H. Its GGUF files have another family name if the model has
+/// experts.
 constexpr Family nemotron_h(std::string_view gguf) {
   return {.gguf = gguf,
           .hugging_face = "nemotron_h",
@@ -53,7 +54,7 @@ constexpr Family nemotron_h(std::string_view gguf) {
           .windows = false};
 }
 
-/// A family with the arithmetic of DeepSeek-V3, whose files may leave out other keys.
+/// Returns a family with the arithmetic of DeepSeek-V3 and other defaults for missing keys.
 constexpr Family like_deepseek_v3(std::string_view hugging_face, const char* hf_usual) {
   return {.gguf = "deepseek2",
           .hugging_face = hugging_face,

@@ -1,8 +1,8 @@
 #pragma once
-// Default values of keys that a family's config.json may omit. They are the defaults of its
-// configuration class in transformers 5.24. Sizes that can be compared with tensors (layers,
-// widths) are not included, and must be in the file. tests/data/goldens/hf_defaults.json contains
-// the values that transformers uses for files without these keys.
+// Defaults of keys that a family's config.json may omit. They equal the defaults of the family's
+// configuration class in transformers 5.24. Numbers of layers and widths are not included, because
+// the file must contain them. The tests compare the defaults with
+// tests/data/goldens/hf_defaults.json, which was written with transformers.
 
 namespace longhaul::usual {
 
@@ -150,8 +150,8 @@ inline constexpr const char* kGemma2 =
     R"({"num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 8192,
         "query_pre_attn_scalar": 256, "sliding_window": 4096, "tie_word_embeddings": true})";
 
-/// Folders of models with image input contain only keys that differ from the defaults, so the sizes
-/// are included here.
+/// The config.json of models with image input contains only keys that differ from the defaults.
+/// Sizes are therefore included here.
 inline constexpr const char* kGemma3 =
     R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
         "max_position_embeddings": 131072, "query_pre_attn_scalar": 256, "rope_theta": 1e6,
@@ -249,7 +249,7 @@ inline constexpr const char* kLlama4 =
         "num_experts_per_tok": 1, "n_shared_experts": 1, "no_rope_layer_interval": 4,
         "attention_chunk_size": 8192, "attn_temperature_tuning": true, "floor_scale": 8192})";
 
-// Names of keys that few families use, and the usual ones.
+// Key names that only few families use, with the usual name of each key.
 
 inline constexpr const char* kErnieNames =
     R"({"moe_num_experts": "num_experts", "moe_k": "num_experts_per_tok",

@@ -30,7 +30,8 @@ void split_pairs_of(float* x, int64_t rows, int heads, int head_dim, int rotary_
   });
 }
 
-/// Rows of `both` hold the queries of a head before its gates.
+/// Separates queries and gates. In rows of `both`, the query of each head is followed by the gates
+/// of the head.
 void split_gates(const float* both, int64_t heads, int head_dim, float* queries, float* gates) {
   parallel_ranges(heads, 256, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -65,7 +66,7 @@ void Decoder::HostState::embed(std::span<const int32_t> tokens) {
   if (model().config.layer_input > 0) inputs.begin(model(), tokens, x, input.row_kind(), compute);
 }
 
-/// The adapters of a matrix; null: none.
+/// Returns the adapter of a matrix, or null if there is none.
 const LowRank* Decoder::HostState::beside(int layer, LowRank LayerAdapters::*matrix) const {
   if (model().adapters.empty()) return nullptr;
   const LowRank& adapter = nth(model().adapters, layer).*matrix;
@@ -80,7 +81,7 @@ void Decoder::HostState::normalise(int layer, RowNorm norm) {
   const bool gathers = model().config.experts > 0 && norm == RowNorm::kFfn;
   const bool again =
       model().config.parallel || (norm == RowNorm::kAttention && model().config.has_both(layer));
-  if (gathers || again) {  // kept in f32
+  if (gathers || again) {  // rows are needed in f32
     normed.resize(static_cast<size_t>(rows * hidden));
     normalise_rows(x, weight, rows, normed.data());
     return input.assign(normed.data(), rows, hidden);
@@ -123,7 +124,8 @@ void Decoder::HostState::project(int layer, int kv_heads) {
       {w.q, projected, 0, or_null(w.q_bias), false, beside(layer, &LayerAdapters::q)},
       {w.k, keys, 0, or_null(w.k_bias), false, beside(layer, &LayerAdapters::k)},
       {w.v, values, 0, or_null(w.v_bias), false, beside(layer, &LayerAdapters::v)}};
-  // A layer that shares keys and values has only queries; values may be the keys.
+  // A layer that uses the keys and values of another layer computes only queries. If keys are also
+  // values, it computes no separate values.
   const size_t products = w.k.data == nullptr ? 1 : w.v.data == nullptr ? 2 : 3;
   linear(input, std::span(jobs).first(products), compute);
   if (products == 2) std::copy_n(keys, rows * kv_width, values);
@@ -248,7 +250,7 @@ void Decoder::HostState::feed_down(int layer, const PartOutput& y) {
          compute);
 }
 
-/// The network beside experts, whose rows have a gate.
+/// Computes the shared expert and multiplies each row of its output by a gate.
 void Decoder::HostState::feed_gated(const LayerWeights& w, const PartOutput& y,
                                     const LowRank* adapter) {
   const int64_t hidden = model().config.hidden;
@@ -281,7 +283,7 @@ void Decoder::HostState::mix_experts(int layer, const PartOutput& y) {
           input.row_kind());
 }
 
-/// Multiplies the rows by the weights of their only experts, which are 1 from then on.
+/// Multiplies each input row by the weight of its only expert, and sets this weight to 1.
 const float* Decoder::HostState::weigh_inputs() {
   const int64_t hidden = model().config.hidden;
   shared.resize(static_cast<size_t>(rows * hidden));

@@ -1,5 +1,5 @@
 #pragma once
-// Implements the steps of a decoder on the host.
+// Implements the steps of a decoder (decoder_state.h) on the host.
 
 #include <vector>
 
@@ -44,12 +44,12 @@ struct Decoder::HostState final : Decoder::State {
                       float* out) const;
   void choose_experts_of_rows(int layer);
   void feed_ungated(int layer, const PartOutput& y);
-  /// Multiplies `inner` by the output matrix of the feed-forward network.
+  /// Multiplies `inner` by the matrix `down` of the feed-forward network.
   void feed_down(int layer, const PartOutput& y);
   void feed_gated(const LayerWeights& w, const PartOutput& y, const LowRank* adapter);
   const LowRank* beside(int layer, LowRank LayerAdapters::*matrix) const;
 
-  LinearInput input;                 // input of the matrix multiplications of a sublayer
+  LinearInput input;                 // input rows of a sublayer
   LinearInput inner;                 // [rows, ffn]
   Buffer<float> normed, routes;      // [rows, hidden], [rows, experts]
   Buffer<float> product;             // [rows, ffn], for a network without a gate

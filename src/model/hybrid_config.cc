@@ -54,7 +54,7 @@ std::vector<uint8_t> recurrent_but_listed(const ConfigFields& fields, const char
   return flags;
 }
 
-/// The width that LFM2's settings describe.
+/// Returns the width of the feed-forward network, computed from LFM2's settings.
 int adjusted_width(const ConfigFields& fields, int width) {
   if (!fields.flag("block_auto_adjust_ff_dim")) return width;
   const double factor = fields.real("block_ffn_dim_multiplier", 1);
@@ -85,7 +85,8 @@ void read_convolution(const ConfigFields& fields, ModelConfig& c) {
   c.ffn = adjusted_width(fields, c.ffn);
 }
 
-/// Sets the only part of a layer: M is a Mamba-2 layer, * attention, - a network, E experts.
+/// Appends a layer of Nemotron-H, which has a single part. `kind` is M for a Mamba-2 part, * for
+/// attention, - for a feed-forward network, and E for experts.
 bool add_part(char kind, ModelConfig& c) {
   if (kind != 'M' && kind != '*' && kind != '-' && kind != 'E') return false;
   c.recurrent.push_back(kind == 'M' ? 1 : 0);
@@ -96,7 +97,7 @@ bool add_part(char kind, ModelConfig& c) {
   return true;
 }
 
-/// The letter of a type of `layers_block_type`.
+/// Returns the letter for a string in `layers_block_type`.
 char letter_of(const json& type) {
   constexpr std::pair<const char*, char> kTypes[] = {{"mamba", 'M'},     {"linear_attention", 'M'},
                                                      {"attention", '*'}, {"full_attention", '*'},
@@ -129,7 +130,7 @@ void read_single_parts(const ConfigFields& fields, ModelConfig& c) {
   }
 }
 
-/// Layers without attention have the numbers of KV heads of the others.
+/// Sets the number of KV heads of layers without attention to that of the other layers.
 void fill_kv_heads(ModelConfig& c) {
   const int most = *std::max_element(c.kv_heads.begin(), c.kv_heads.end());
   for (int& heads : c.kv_heads) heads = heads == 0 ? most : heads;
@@ -154,8 +155,9 @@ void read_single_parts(const GgufKeys& keys, const Checkpoint& checkpoint, Model
   }
 }
 
-/// llama.cpp's converter pairs the rows of whole heads, also where only a part of a head rotates.
-/// Its own logits of such files (Bamba) are far from the model's.
+/// Throws UserError if RoPE rotates only a part of each head. In such GGUF files (Bamba), the
+/// converter of llama.cpp has arranged the rows of whole heads in pairs, and the logits of
+/// llama.cpp differ strongly from those of the original model.
 void refuse_partial_rotation(const GgufKeys& keys, const ModelConfig& c) {
   if (c.rope.still || c.rope.rotary_dim == c.head_dim) return;
   user_error(
@@ -170,7 +172,7 @@ float factor_of(const ConfigFields& fields, const char* key) {
   user_error("{}: '{}' is {}, expected a positive number", fields.file(), key, value);
 }
 
-/// Factors in a list; missing: all are 1.
+/// Returns the factors in a list, or ones if the key is missing.
 std::vector<float> factors_of(const ConfigFields& fields, const char* key, size_t count) {
   std::vector<float> factors(count, 1);
   if (!fields.has(key)) return factors;
@@ -187,7 +189,8 @@ std::vector<float> factors_of(const ConfigFields& fields, const char* key, size_
   return factors;
 }
 
-/// Falcon-H1's factors. Those of linear parts are moved to where a factor exists.
+/// Reads the factors of Falcon-H1. Where ModelConfig has no such factor, it is combined with
+/// another one, which is possible because the computation between them is linear.
 void read_factors(const ConfigFields& fields, ModelConfig& c) {
   c.logit_scale = factor_of(fields, "lm_head_multiplier");
   const float attended = factor_of(fields, "attention_in_multiplier");
@@ -207,7 +210,8 @@ void read_factors(const ConfigFields& fields, ModelConfig& c) {
   c.ssm.step_scale = in * parts[4];
 }
 
-/// Granite's networks beside or in place of experts have a width of their own.
+/// Sets the widths of Granite's shared expert, or of its feed-forward network if there are no
+/// experts.
 void set_shared_width(const ConfigFields& fields, ModelConfig& c) {
   constexpr const char* kShared = "shared_intermediate_size";
   (c.experts > 0 ? c.shared_ffn : c.ffn) = fields.integer(kShared);
@@ -215,7 +219,7 @@ void set_shared_width(const ConfigFields& fields, ModelConfig& c) {
   c.rope.still = fields.text("position_embedding_type", "") != "rope";
 }
 
-/// Nemotron's experts, if there are some.
+/// Reads the settings of Nemotron-H's experts, if a layer has experts.
 void set_expert_layers(const ConfigFields& fields, ModelConfig& c) {
   c.rope.still = true;
   if (std::count(c.feeds.begin(), c.feeds.end(), FeedKind::kExperts) == 0) {
@@ -260,7 +264,7 @@ void read_hybrid(const ConfigFields& fields, Hybrid hybrid, ModelConfig& c) {
     c.recurrent = recurrent_but_listed(fields, "attn_layer_indices", c.layers);
   }
   if (c.recurrent_layers() > 0) return read_ssm(fields, hybrid, c);
-  c.recurrent.clear();  // Granite 4 without Mamba-2 layers
+  c.recurrent.clear();  // a Granite 4 model without Mamba-2 layers
 }
 
 void read_hybrid(const GgufKeys& keys, const Checkpoint& checkpoint, Hybrid hybrid,

@@ -1,6 +1,7 @@
 #pragma once
-// Reads the settings of models whose layers have Mamba-2 layers or gated short convolutions beside
-// or in place of attention. Layers, heads and widths must be set before.
+// Reads the settings of models with Mamba-2 parts or gated short convolutions, which replace the
+// attention of a layer or are computed in addition to it. The numbers of layers and heads and the
+// widths in ModelConfig must be set before.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -10,15 +11,17 @@
 
 namespace longhaul {
 
-/// Renames keys of a config.json that these families name in another way than others.
+/// Copies keys that have a different name in these families' config.json to the names that other
+/// families use.
 void use_usual_keys(nlohmann::json& config);
 
-/// Set the kinds of layers and the sizes of recurrent parts. Throw UserError that names the file,
-/// the key and the value if a size is out of range or a list of layers has another length.
+/// Set the kinds of layers and the sizes of recurrent parts. Throw a UserError that names the file,
+/// the key and the value if a size is out of range or a list does not have one element per layer.
 void read_hybrid(const ConfigFields& fields, Hybrid hybrid, ModelConfig& c);
 void read_hybrid(const GgufKeys& keys, const Checkpoint& checkpoint, Hybrid hybrid, ModelConfig& c);
 
-/// Sets widths and factors that depend on experts, scales and angles, which must be set before.
+/// Sets the widths and factors that depend on other settings. Experts, factors and RoPE must be set
+/// before.
 void finish_hybrid(const ConfigFields& fields, Hybrid hybrid, ModelConfig& c);
 
 }  // namespace longhaul

@@ -23,7 +23,7 @@ void read_latent(const ConfigFields& fields, ModelConfig& c) {
   latent.rope = fields.integer("qk_rope_head_dim");
   latent.plain = fields.integer("qk_nope_head_dim");
   latent.value = fields.integer("v_head_dim");
-  latent.eps = 1e-6f;  // transformers has this one, whatever rms_norm_eps is
+  latent.eps = 1e-6f;  // transformers uses this value regardless of rms_norm_eps
   if (fields.flag("attention_bias")) {
     user_error("{}: attention_bias is true, which is not supported with latent attention",
                fields.file());

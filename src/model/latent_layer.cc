@@ -77,7 +77,8 @@ void LatentLayer::multiply(const OfHeads& job, int heads, int64_t rows, RowKind 
   }
 }
 
-/// All heads of a row together, some at a time: each reads its own rows of the matrix.
+/// Computes all heads of one row, several heads per call. Each head is multiplied by its own rows
+/// of the matrix.
 void LatentLayer::multiply_row(const OfHeads& job, int heads, int64_t row) {
   packed_.resize(static_cast<size_t>(kMatvecMaxRows * job.inputs));
   for (int64_t first = 0; first < heads; first += kMatvecMaxRows) {
@@ -100,7 +101,7 @@ size_t LatentLayer::row_bytes(const ModelConfig& c) {
   const LatentShape& l = c.latent;
   if (!l.used()) return 0;
   const int64_t heads = c.heads;
-  // Inputs of products may have a second form.
+  // Input rows of multiplications may also be stored in a second format.
   return static_cast<size_t>(heads * (l.query() + 2 * l.value) + 3 * l.query_rank + 2 * l.rank +
                              l.rope + 2 * std::max(l.plain, l.rank) + std::max(l.rank, l.value)) *
          sizeof(float);

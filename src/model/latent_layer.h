@@ -1,8 +1,9 @@
 #pragma once
 // LatentLayer computes multi-head latent attention on the host (DeepSeek-V2, arXiv:2405.04434,
-// section 2.1), with absorbed matrices. Queries are multiplied by the key matrix of their head, and
-// outputs by the value matrix. Attention therefore reads the latent vectors directly. A row of keys
-// consists of its rotated part, followed by its latent vector.
+// section 2.1), with absorbed matrices: the query of each head is multiplied by the head's key
+// matrix, and the output of attention by the head's value matrix. Attention therefore uses the
+// latent vectors directly as keys and values. The key of a token consists of the elements that RoPE
+// rotates, followed by the latent vector.
 
 #include <cstdint>
 
@@ -15,25 +16,27 @@ namespace longhaul {
 class LatentLayer {
  public:
   /// Computes queries [rows, heads, rope + rank] and keys [rows, rope + rank] from the input of the
-  /// layer. They are not rotated yet.
+  /// layer, before rotation by RoPE.
   void project(LinearInput& input, const LayerWeights& w, const ModelConfig& c, int64_t rows,
                Compute compute, float* q, float* k);
-  /// Returns the outputs of the heads, [rows, heads * value]. `mixed` is the result of attention,
-  /// [rows, heads, rope + rank].
+  /// Multiplies the result of attention `mixed` [rows, heads, rope + rank] by the value matrices.
+  /// Returns the outputs of the heads, [rows, heads * value].
   const float* values(const LayerWeights& w, const ModelConfig& c, int64_t rows, RowKind kind,
                       Compute compute, const float* mixed);
-  /// Returns the bytes of memory per row.
+  /// Returns the size in bytes of the buffers per row.
   static size_t row_bytes(const ModelConfig& c);
 
  private:
-  /// Multiplies the elements of each head by rows of a matrix that belong to the head. In x and y,
-  /// the distance between adjacent rows is `heads` times that between adjacent heads.
+  /// A multiplication of each head's elements by the matrix rows that belong to the head. Rows of x
+  /// are heads * x_width floats apart, and rows of y heads * y_width floats.
   struct OfHeads {
     const float* x;
-    /// Distance between heads in floats, and number of floats that are read per head.
+    /// x_width: distance between the heads of x in floats. inputs: number of floats of a head that
+    /// are multiplied.
     int64_t x_width, inputs;
     const TensorView& weight;
-    /// First matrix row of head 0, distance between heads in rows, and rows per head.
+    /// first: first matrix row of head 0. stride: number of matrix rows from one head to the next.
+    /// outputs: number of matrix rows that are used per head.
     int64_t first, stride, outputs;
     float* y;
     int64_t y_width;
@@ -44,7 +47,8 @@ class LatentLayer {
   LinearInput low_, of_head_;
   ActivationRows activations_;
   std::vector<MatvecJob> jobs_;
-  // [rows, ...]: query heads, latent vectors of queries, latent vectors of keys.
+  // [rows, ...]: queries_ holds the query heads, low_queries_ the latent vectors of queries, and
+  // latent_ the latent vectors of keys.
   Buffer<float> queries_, low_queries_, latent_;
   Buffer<float> packed_, product_, outputs_;
 };

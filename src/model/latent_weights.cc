@@ -10,8 +10,8 @@
 namespace longhaul {
 namespace {
 
-/// Rows [first + h * stride, + plain) of `all` [.., rank], for each head h, as [heads * rank,
-/// plain].
+/// Transposes the key matrix of each head: rows [h * stride, h * stride + plain) of `all` [..,
+/// rank]. Returns the results as [heads * rank, plain].
 TensorView turned_keys(const TensorView& all, const LatentShape& latent, int heads, int stride,
                        std::vector<Buffer<std::byte>>& turned) {
   const bool small = all.type == DType::BF16 || all.type == DType::F16;

@@ -9,9 +9,9 @@
 
 namespace longhaul {
 
-/// Sets the matrices of a layer. Hugging Face folders store the key matrices by rows of outputs.
-/// They are transposed and stored in `turned`, because absorbed queries multiply them in the other
-/// direction.
+/// Sets the matrices of a layer in `w`. Absorbed queries are multiplied by the transposed key
+/// matrices (latent_layer.h). GGUF files contain the transposed matrices. The matrices of Hugging
+/// Face folders are transposed here and stored in `turned`.
 void load_latent(const Checkpoint& checkpoint, const TensorNames& names, const ModelConfig& c,
                  int layer, TensorFinder& tensors, std::vector<Buffer<std::byte>>& turned,
                  LayerWeights& w);

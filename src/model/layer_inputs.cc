@@ -66,7 +66,7 @@ void LayerInputs::add(const Model& model, int layer, int64_t rows, RowKind kind,
 size_t LayerInputs::row_bytes(const ModelConfig& c) {
   const auto width = static_cast<size_t>(c.layer_input);
   if (width == 0) return 0;
-  // Both operands may have a second form that products read.
+  // Both inputs of multiplications may also be stored in a second format.
   return (2 * static_cast<size_t>(c.layers) * width + 3 * width +
           2 * static_cast<size_t>(c.hidden)) *
          sizeof(float);

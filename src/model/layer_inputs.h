@@ -1,8 +1,13 @@
 #pragma once
-// LayerInputs computes the embeddings that each layer adds to the residual stream (Gemma 4; Gemma
-// 3n, Google 2025). A layer's input is (E[token] sqrt(width) + norm(P x / sqrt(hidden))) / sqrt(2).
-// x is the embedded token, and E and P are the parts of two tables that belong to the layer. The
-// layer adds norm(W (gelu(G y) * input)) to its output y.
+// LayerInputs computes per-layer embeddings, which each layer adds to the residual stream (Gemma 4;
+// Gemma 3n, Google 2025). `hidden` is the width of the residual stream, and `width` is the width of
+// a per-layer embedding (ModelConfig::layer_input). The per-layer embedding e [width] of a token is
+// computed from the token's id and its ordinary embedding x [hidden]:
+//
+//   e = (sqrt(width) * E[token] + norm(P x / sqrt(hidden))) / sqrt(2)
+//
+// Each layer has its own table E, and its own matrices P, G and W. It adds norm(W (gelu(G y) * e))
+// to its output y [hidden], where * multiplies element by element.
 
 #include <cstdint>
 #include <span>
@@ -15,15 +20,15 @@ namespace longhaul {
 
 class LayerInputs {
  public:
-  /// Computes the inputs of all layers. `embedded` [rows, hidden] holds the embedded tokens.
+  /// Computes e for all layers and tokens. `embedded` [rows, hidden] holds x of every token.
   void begin(const Model& model, std::span<const int32_t> tokens, const float* embedded,
              RowKind kind, Compute compute);
-  /// Moves a layer's input of row `from` to row `to`.
+  /// Moves e of a layer from row `from` to row `to`.
   void move(int layer, int64_t from, int64_t to);
-  /// Adds the layer's embedding to the first `rows` rows of the residual stream [rows, hidden].
+  /// Adds norm(W (gelu(G y) * e)) to the first `rows` rows of the residual stream [rows, hidden].
   void add(const Model& model, int layer, int64_t rows, RowKind kind, Compute compute,
            float* stream);
-  /// Returns the bytes of memory per row.
+  /// Returns the size in bytes of the buffers per row.
   static size_t row_bytes(const ModelConfig& c);
 
  private:

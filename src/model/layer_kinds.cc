@@ -15,7 +15,8 @@ using nlohmann::json;
 
 bool has_window(const ModelConfig& c, int layer) { return nth(c.window, layer) > 0; }
 
-/// The last `shared` layers use keys and values of the last layer of their kind before them.
+/// Sets c.kv_layer: each of the last `shared` layers uses the keys and values of the last layer of
+/// its kind before these layers.
 void share_last_layers(const std::string& file, const std::string& key, int shared,
                        ModelConfig& c) {
   if (shared == 0) return;
@@ -41,8 +42,8 @@ void set_kinds(int window_dim, int full_dim, int window_heads, int full_heads, M
   c.other_rope.rotary_dim = window_dim;
 }
 
-/// Settings of single layers, as transformers 5 writes them: {"5": {"head_dim": 512}}. Layers
-/// without a window have equal ones.
+/// Reads settings of single layers, as transformers 5 writes them: {"5": {"head_dim": 512}}. They
+/// must be equal in all layers without a window.
 class LayerSettings {
  public:
   LayerSettings(const ConfigFields& fields, const ModelConfig& c) : fields_(fields), c_(c) {}

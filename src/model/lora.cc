@@ -14,7 +14,7 @@
 namespace longhaul {
 namespace {
 
-/// The adapters of all matrices, const or not.
+/// Returns pointers to the adapters of all matrices of a model.
 template <class Adapter, class AnyModel>
 std::vector<Adapter*> all_of(AnyModel& model) {
   std::vector<Adapter*> all{&model.head_adapter};
@@ -43,7 +43,8 @@ class Attacher {
   }
 
  private:
-  enum class Order { kAsIs, kHeads };  ///< order of a matrix's rows: heads may be stored in pairs
+  /// kHeads: rows of heads, which may be stored as adjacent RoPE pairs.
+  enum class Order { kAsIs, kHeads };
 
   void check_family(const LoraFile& file) const {
     const std::string& family = model_.config.architecture;
@@ -73,7 +74,7 @@ class Attacher {
     if (w.v.data != nullptr)
       matrix(&TensorNames::v, l, {&a.v, &w.v, kv, &w.v_bias}, c.hidden, Order::kAsIs);
     matrix(&TensorNames::output, l, {&a.output, &w.output, c.hidden}, q, Order::kAsIs);
-    // phi3's matrices, which join several.
+    // The matrices of phi3 that combine several matrices.
     if (!c.fused_gate_up) return;
     fused(&TensorNames::qkv, l, {{&a.q, &w.q, q}, {&a.k, &w.k, kv}, {&a.v, &w.v, kv}}, c.hidden);
   }
@@ -87,7 +88,8 @@ class Attacher {
            c.recurrent_width(), Order::kAsIs);
   }
 
-  /// Rows of these matrices have the order of their file, which is the model's own.
+  /// Attaches adapters of a gated delta net. The model uses the rows of these matrices in the order
+  /// of the file.
   void delta(int l, LayerWeights& w, LayerAdapters& a) {
     const ModelConfig& c = model_.config;
     const auto rows = [](const TensorView& matrix) { return matrix.rows(); };
@@ -105,7 +107,8 @@ class Attacher {
            Order::kAsIs);
   }
 
-  /// Heads of delta nets have another order in the other kind of file.
+  /// Throws UserError if an adapter in the other file format changes a matrix of a delta net,
+  /// because the order of heads differs between the formats.
   void refuse_other_format(const char* TensorNames::*role, int l) const {
     const std::string& family = model_.config.architecture;
     for (const WeightedLora& adapter : adapters_) {
@@ -130,7 +133,8 @@ class Attacher {
     matrix(shared ? &TensorNames::shared_down : &TensorNames::down, l, {&a.down, &w.down, hidden},
            ffn, Order::kAsIs);
     if (!c.fused_gate_up) return;
-    // GGUF uses the same name for gate and up together as other families use for up alone.
+    // In GGUF files, the name of the combined matrix is the one that other families use for up
+    // alone.
     fused(&TensorNames::gate_up, l, {{&a.gate, &w.gate, ffn}, {&a.up, &w.up, ffn}}, hidden);
   }
 
@@ -163,8 +167,8 @@ class Attacher {
     }
   }
 
-  /// The adapters of all files for the rows [begin, begin + outputs) of a matrix. `all` is the
-  /// number of the matrix's rows, or 0 if it has only these.
+  /// Returns the combined adapters of all files for rows [begin, begin + outputs) of a matrix.
+  /// `all` is the number of rows of the matrix, or 0 if it has only these rows.
   LowRank beside(const char* TensorNames::*role, int l, int64_t begin, int64_t outputs,
                  int64_t inputs, Order order, int64_t all = 0) {
     if (all == 0) all = outputs;
@@ -175,7 +179,8 @@ class Attacher {
       const auto at = file.factors().find(name);
       if (at == file.factors().end()) continue;
       const LoraFile::Factors& f = at->second;
-      // GGUF has one name for up and for phi3's gate and up; the shape distinguishes them.
+      // In GGUF files, up and phi3's combined gate and up have the same name. The shape
+      // distinguishes them.
       if (model_.config.fused_gate_up && f.b.rows() != all) continue;
       check_shape(file, name, f, all, inputs);
       used_[i].insert(name);
@@ -188,8 +193,8 @@ class Attacher {
     return stack_low_rank(std::move(found), model_.adapter_memory);
   }
 
-  /// The replacement matrix in a file for the role, if there is one. Two files cannot both replace
-  /// a matrix.
+  /// Returns the tensor that replaces a matrix, or null if there is none. Throws UserError if two
+  /// files replace the same matrix.
   const TensorView* whole(const char* TensorNames::*role, int l, int64_t outputs, int64_t inputs,
                           const char* ending = "") {
     const TensorView* found = nullptr;
@@ -215,7 +220,8 @@ class Attacher {
   }
 
   void replace_bias(const char* TensorNames::*role, int l, Part part, Order order) {
-    if (part.bias->empty()) return;  // one that the model does not have is refused as unused
+    // A bias that the model does not have is later rejected as unused.
+    if (part.bias->empty()) return;
     const TensorView* found = whole(role, l, 1, part.outputs, ".bias");
     if (found == nullptr) return;
     TensorView rows = *found;
@@ -226,7 +232,8 @@ class Attacher {
     model_.replaced_biases = true;
   }
 
-  /// `all`: number of rows of the matrix, of which the part's rows begin at `begin`.
+  /// Replaces a part of a matrix if a file replaces the matrix. `all` is the number of rows of the
+  /// matrix, and the rows of the part begin at `begin`.
   void replace(const char* TensorNames::*role, int l, int64_t begin, Part part, int64_t inputs,
                Order order, int64_t all) {
     const TensorView* found = whole(role, l, all, inputs);
@@ -241,8 +248,8 @@ class Attacher {
     weights = rows;
   }
 
-  /// Replaces the embedding and the output matrix. A model with one matrix for both gets a second
-  /// one, because PEFT copies the module that it trains.
+  /// Replaces the embedding and the matrix of the logits. If the model has one tensor for both, it
+  /// gets a second one, because PEFT copies the module that it trains.
   void replace_ends() {
     const ModelConfig& c = model_.config;
     const bool tied = model_.head.data == model_.embedding.data;
@@ -261,10 +268,10 @@ class Attacher {
                file.path().string(), printable(name), f.b.rows(), f.a.cols(), outputs, inputs);
   }
 
-  /// Brings rows of queries or keys into the order of the model's rows.
+  /// Changes the order of rows of Q or K to that of the model.
   void order_heads(const LoraFile& file, TensorView& rows) {
     const bool gguf = file.format() == CheckpointFormat::kGguf;
-    // The family of PEFT's factors is that of the model itself.
+    // Adapters of PEFT belong to the family of the model.
     const Family* family = gguf ? find_family(file.format(), file.architecture()) : nullptr;
     const bool pairs = family != nullptr ? family->gguf_pairs : hf_pairs();
     if (pairs == model_.config.interleaved_rope) return;
@@ -272,14 +279,16 @@ class Attacher {
     const auto source = [&](int64_t row) {
       const int64_t head = row / head_dim, t = row % head_dim, half = rotary / 2;
       if (t >= rotary) return row;
-      const int64_t from = pairs ? (t < half ? 2 * t : 2 * (t - half) + 1)  // pairs to halves
-                                 : t / 2 + (t % 2) * half;                  // halves to pairs
+      // From adjacent pairs to halves.
+      const int64_t from = pairs ? (t < half ? 2 * t : 2 * (t - half) + 1)
+                                 : t / 2 + (t % 2) * half;  // from halves to adjacent pairs
       return head * head_dim + from;
     };
     rows = reorder_rows(rows, source, model_.adapter_memory);
   }
 
-  /// The order of Q and K rows in Hugging Face files of the model's family.
+  /// Returns whether rows of Q and K are adjacent RoPE pairs in Hugging Face files of the model's
+  /// family.
   bool hf_pairs() const {
     for (const auto format : {CheckpointFormat::kHuggingFace, CheckpointFormat::kGguf}) {
       const Family* family = find_family(format, model_.config.architecture);
@@ -316,10 +325,11 @@ class Attacher {
   std::span<const WeightedLora> adapters_;
   Model& model_;
   std::vector<std::set<std::string>> used_;  ///< per file: names of used tensors
-  const LoraFile* replacing_ = nullptr;      ///< the file of the last result of whole()
+  /// The adapter from which the last result of whole() comes.
+  const LoraFile* replacing_ = nullptr;
 };
 
-/// The common value of all adapters that have one.
+/// Returns the value of the adapters that have one. Throws UserError if values differ.
 template <class T, class Of>
 std::optional<T> agreed(std::span<const WeightedLora> adapters, const char* what, Of&& of) {
   std::optional<T> value;

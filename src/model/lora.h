@@ -1,5 +1,6 @@
 #pragma once
-// Attaches adapters to the matrices of a model. The matrices in the mapped file do not change.
+// Attaches LoRA adapters to the matrices of a model. The stored matrices do not change: an adapter
+// with the matrices A and B adds weight * scale * B * A * x to the product of a matrix and x.
 
 #include <span>
 
@@ -8,20 +9,22 @@
 
 namespace longhaul {
 
-/// An adapter, and a factor for its product. With 1, the effect is as it was trained.
+/// An adapter, and a factor of its effect; 1 means the effect that was trained.
 struct WeightedLora {
   LoraFile file;
   double weight = 1;
 };
 
-/// Attaches the adapters to `model`. Factors that can be used as stored are views of the adapters'
-/// files, so the files must outlive the model. If an adapter specifies a RoPE base or a trained
-/// context, the model uses it. Throws UserError that names the file and the tensor in these cases:
-/// an adapter belongs to another family; it changes a matrix that the model does not have or that
-/// cannot have an adapter; it has a wrong shape; two adapters specify different RoPE bases.
+/// Attaches the adapters to `model`. The adapters must outlive the model, because it refers to
+/// their matrices A and B. If an adapter specifies a RoPE base or a trained context length, it
+/// replaces that of the model. Throws a UserError that names the file and the tensor in these
+/// cases: an adapter belongs to another model family; it changes a matrix that the model does not
+/// have or that cannot have an adapter; A or B has a wrong shape; two adapters specify different
+/// RoPE bases.
 void attach_adapters(std::span<const WeightedLora> adapters, Model& model);
 
-/// Returns the bytes of the adapters' factors that are not used as stored.
+/// Returns the size in bytes of adapter matrices that were copied because the model cannot use them
+/// in their stored form.
 size_t converted_bytes(const Model& model);
 
 }  // namespace longhaul

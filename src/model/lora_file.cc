@@ -18,13 +18,14 @@ constexpr int64_t kMostRank = 4096;
 
 std::string shape_of(const TensorView& t) { return fmt::format("[{}, {}]", t.rows(), t.cols()); }
 
-/// `name` without `ending`; empty if it does not end with it.
+/// Returns `name` without `ending`, or an empty string if `name` does not end with it.
 std::string without(const std::string& name, std::string_view ending) {
   return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : "";
 }
 
-/// PEFT subtracts a part of the base weights when it initialises some adapters, and again when it
-/// loads them. Adapters that were saved for the unchanged model have `true` here.
+/// Throws UserError if the adapter was initialised in a way that changes the base weights. PEFT
+/// subtracts a part of these weights at initialisation and again when it loads the adapter.
+/// Adapters that were saved for the unchanged model have `true` for the key.
 void refuse_changed_base(const ConfigFields& config) {
   constexpr const char* kKey = "init_lora_weights";
   if (!config.has(kKey) || config.object().at(kKey).is_boolean()) return;
@@ -39,7 +40,8 @@ void refuse_changed_base(const ConfigFields& config) {
       config.file(), kKey, printable(config.text(kKey, "")));
 }
 
-/// Kinds of adapters with other terms, by their key in adapter_config.json.
+/// Throws UserError if a key of adapter_config.json selects a kind of adapter that is not plain
+/// LoRA.
 void refuse_other_kinds(const ConfigFields& config) {
   const std::string kind = config.text("peft_type", "");
   if (kind != "LORA")
@@ -58,8 +60,8 @@ void refuse_other_kinds(const ConfigFields& config) {
   refuse_changed_base(config);
 }
 
-/// `alpha_pattern`: expressions for the ends of modules' names in the order of the file. PEFT uses
-/// the first that matches.
+/// Reads `alpha_pattern`: regular expressions for the ends of module names, in the order of the
+/// file. PEFT uses the first one that matches.
 std::vector<std::pair<Regex, double>> read_alphas(const std::filesystem::path& settings,
                                                   const ConfigFields& config) {
   constexpr const char* kKey = "alpha_pattern";
@@ -67,7 +69,7 @@ std::vector<std::pair<Regex, double>> read_alphas(const std::filesystem::path& s
   if (!config.has(kKey)) return alphas;
   const MappedFile file(settings);
   const auto bytes = file.bytes();
-  // The parser of the other keys sorts them.
+  // The keys must be in the order of the file, which the parser used elsewhere does not keep.
   const auto document = nlohmann::ordered_json::parse(
       std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   const auto& patterns = document.at(kKey);
@@ -168,7 +170,7 @@ void LoraFile::open_peft() {
 
 void LoraFile::add_peft_tensor(const TensorView& tensor) {
   constexpr std::string_view kPrefix = "base_model.model.";
-  // PEFT saves the model's own output matrix beside the factors of an adapted one.
+  // If an adapter changes the matrix of the logits, PEFT also saves the matrix itself.
   if (tensor.name.ends_with(".base_layer.weight")) return;
   const std::string a = without(tensor.name, ".lora_A.weight");
   const std::string b = without(tensor.name, ".lora_B.weight");

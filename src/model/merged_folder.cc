@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr const char* kConfig = "config.json";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-/// Whether a file of the folder describes the model or its tokens, judged by its name.
+/// Returns whether a file of the folder describes the model or its tokenizer, by its name.
 bool describes_the_model(const fs::path& file) {
   constexpr std::array<std::string_view, 6> kEndings = {".json",  ".txt",      ".model",
                                                         ".jinja", ".tiktoken", ".py"};
@@ -29,9 +29,9 @@ bool describes_the_model(const fs::path& file) {
          name.starts_with("LICENSE") || name.starts_with("NOTICE");
 }
 
-/// A link may lead to another file of the model: in the folder, or, in the cache of a hub, in the
-/// blobs two folders up. A link to any other place could copy a private file of the user into a
-/// folder that is published.
+/// Throws UserError if a symbolic link leads out of the model. It may lead to another file in the
+/// folder, or in the cache of a hub to the folder of blobs two levels up. A link to any other place
+/// could copy a private file of the user into a folder that is then published.
 void check_link(const fs::path& file) {
   if (!fs::is_symlink(file)) return;
   const fs::path folder = fs::canonical(file.parent_path().empty() ? "." : file.parent_path());
@@ -46,7 +46,7 @@ void check_link(const fs::path& file) {
       file.string(), to.string());
 }
 
-/// config.json with the adapters' angles and length.
+/// Returns config.json with the RoPE base and the trained context length of the adapters.
 json changed_config(const fs::path& folder, const ModelConfig& before, const ModelConfig& after) {
   json config = read_json_file(folder / kConfig);
   json& text = config.contains("text_config") && config["text_config"].is_object()
@@ -56,7 +56,7 @@ json changed_config(const fs::path& folder, const ModelConfig& before, const Mod
     holder_of_rope_base(text)["rope_theta"] = after.rope.base;
   if (after.trained_context == before.trained_context) return config;
   const RopeSpec& rope = before.rope;
-  const bool named =  // the length that llama3's rule scales
+  const bool named =  // whether the length from which llama3's scaling starts is a separate key
       rope.scaling == RopeScaling::kLlama3 && rope.original_context != before.trained_context;
   const bool follows =
       rope.scaling != RopeScaling::kNone && rope.scaling != RopeScaling::kLinear && !named;
@@ -70,7 +70,8 @@ json changed_config(const fs::path& folder, const ModelConfig& before, const Mod
   return config;
 }
 
-/// The name of a shard in the new folder. A single shard gets the name of an unsharded file.
+/// Returns the name of a shard in the new folder. A single shard gets the name of a file without
+/// shards.
 std::string shard_name(const Checkpoint& checkpoint, size_t shard) {
   if (checkpoint.files().size() == 1) return "model.safetensors";
   return checkpoint.files()[shard].filename();

@@ -1,5 +1,5 @@
 #pragma once
-// MergedFolder writes a Hugging Face folder of a model with its adapters merged into the weights.
+// MergedFolder writes a model as a Hugging Face folder, with LoRA adapters merged into the weights.
 
 #include <cstddef>
 #include <filesystem>
@@ -14,32 +14,32 @@
 
 namespace longhaul {
 
-/// In the merged folder, every matrix W with an adapter is replaced by W + scale * B * A, in the
-/// type of W. All other bytes of the safetensors files are copied unchanged, including parts that
-/// Longhaul does not use (such as an image encoder). If the adapters specify RoPE angles or a
-/// trained length, config.json contains them.
+/// In the merged folder, every matrix W with an adapter (A, B) is replaced by W + scale * B * A, in
+/// the type of W. All other bytes of the safetensors files are copied unchanged, including parts
+/// that Longhaul does not use (such as an image encoder). If the adapters specify a RoPE base or a
+/// trained context length, it replaces that of the model in config.json.
 class MergedFolder {
  public:
   /// Plans the folder without reading weights. The checkpoint must be a Hugging Face folder. The
-  /// checkpoint and the adapters must outlive this object. Throws UserError that names the file and
-  /// the reason in these cases: an adapter does not belong to the model; it changes an output
-  /// matrix that is the same tensor as the embedding; it specifies a trained length on which the
-  /// RoPE angles depend.
+  /// checkpoint and the adapters must outlive this object. Throws a UserError that names the file
+  /// and the reason in these cases: an adapter does not belong to the model; it changes the matrix
+  /// of the logits, which is the same tensor as the embedding; it specifies a trained context
+  /// length from which the model's RoPE scaling is computed.
   MergedFolder(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters);
   MergedFolder(const MergedFolder&) = delete;  // tensors_ refers to model_
   MergedFolder& operator=(const MergedFolder&) = delete;
 
-  size_t bytes() const;  ///< returns the size of all files
-  /// Returns the number of tensors, including those that Longhaul does not use.
+  size_t bytes() const;  ///< returns the total size in bytes of all files
+  /// Returns the number of tensors in the folder, including those that Longhaul does not use.
   size_t tensors() const;
   const ChangedTypes& changed() const { return changed_; }
 
-  /// Returns the names of the files to write: the weights, and all files that describe the model
-  /// and its tokens. Weights in other formats are not included. config.json is the last file,
-  /// because a folder without it is not recognised as a model. An unfinished folder is therefore
-  /// never used.
+  /// Returns the names of the files to write, in order: the weights, and all files that describe
+  /// the model and its tokenizer. Weights in other formats are not included. config.json is the
+  /// last file. A folder without config.json is not recognised as a model, so a folder that is not
+  /// complete is never used.
   const std::vector<std::string>& files() const { return files_; }
-  /// Writes one of the files().
+  /// Writes one of files() to `to`.
   void write(const std::string& file, const ByteSink& to) const;
 
  private:
@@ -49,7 +49,8 @@ class MergedFolder {
 
   const Checkpoint& checkpoint_;
   Model model_;
-  std::vector<MergedTensor> tensors_;  ///< changed tensors, in the order of their addresses
+  /// Tensors with merged adapters, in the order of their addresses.
+  std::vector<MergedTensor> tensors_;
   ChangedTypes changed_;
   std::string config_;  ///< contents of config.json
   std::vector<std::string> files_;

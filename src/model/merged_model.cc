@@ -12,12 +12,13 @@
 namespace longhaul {
 namespace {
 
-/// Whether values can be converted to the type.
+/// Returns whether weights can be converted to the type.
 bool can_write(DType type) {
   return type == DType::F32 || type == DType::F16 || type == DType::BF16 || type == DType::Q8_0;
 }
 
-/// The file type is the type of most of the weights (llama.cpp's enum llama_ftype).
+/// Returns the value of general.file_type (llama.cpp's enum llama_ftype) for a file whose weights
+/// mostly have the type `type`.
 std::optional<uint32_t> file_type(DType type) {
   switch (type) {
     case DType::F32:
@@ -69,7 +70,7 @@ void MergedModel::plan(std::optional<DType> type) {
   for (const TensorView& stored : checkpoint_.tensors()) {
     tensors_.push_back({stored, stored.type, changes_of(stored, all)});
   }
-  // An output matrix that shared the embedding becomes a separate one.
+  // If the matrix of the logits was the same tensor as the embedding, it becomes a separate tensor.
   if (!model_.head_adapter.empty() && model_.head.data == model_.embedding.data) {
     MergedTensor head{model_.embedding, model_.embedding.type, {}};
     head.changes = {{model_.embedding, &model_.head_adapter, {}}};
@@ -92,7 +93,7 @@ void MergedModel::plan(std::optional<DType> type) {
 
 void MergedModel::set_metadata(const ModelConfig& before) {
   for (const GgufEntry& entry : checkpoint_.gguf().entries()) {
-    // Several files become one.
+    // A model in several files becomes one file.
     if (!entry.key.starts_with("split.")) metadata_.push_back(entry);
   }
   set_angles(before, std::string(checkpoint_.gguf().get_string("general.architecture")) + ".");
@@ -114,7 +115,7 @@ void MergedModel::set_angles(const ModelConfig& before, const std::string& prefi
   }
   const auto context = static_cast<uint32_t>(c.trained_context);
   set_number(prefix + "context_length", GgufType::kU32, bytes_of_number(context));
-  // If it is missing, the trained length is used.
+  // If the key is missing, readers use the trained context length, which changes here.
   if (c.rope.scaling != RopeScaling::kYarn && c.temperature_scale == 0) return;
   const auto original = static_cast<uint32_t>(c.rope.original_context);
   set_number(prefix + "rope.scaling.original_context_length", GgufType::kU32,

@@ -1,6 +1,6 @@
 #pragma once
-// MergedModel writes a GGUF file of a model with its adapters merged into the weights. Any engine
-// that reads GGUF can use the file without the adapters.
+// MergedModel writes a model as a GGUF file, with LoRA adapters merged into the weights. Other
+// programs that read GGUF can then run the model without support for adapters.
 
 #include <cstddef>
 #include <deque>
@@ -15,18 +15,18 @@
 
 namespace longhaul {
 
-/// In the merged model, every matrix W with an adapter is replaced by W + scale * B * A. All other
-/// tensors are copied unchanged. If the adapters specify RoPE angles or a trained length, the
-/// metadata contain them.
+/// In the merged model, every matrix W with an adapter (A, B) is replaced by W + scale * B * A. All
+/// other tensors are copied unchanged. If the adapters specify a RoPE base or a trained context
+/// length, it replaces that of the model in the metadata.
 class MergedModel {
  public:
-  /// Plans the file without reading weights. The checkpoint must be a GGUF file (merged_folder.h is
-  /// for folders). The checkpoint and the adapters must outlive this object. `type` is the type of
-  /// changed matrices: F32, F16, BF16 or Q8_0. If it is not given, matrices in one of these types
-  /// keep their type, and all others become Q8_0. 4-bit types are not offered, because rounding to
-  /// 4 bits again would lose most of an adapter's effect. Throws UserError that names the file and
-  /// the reason if an adapter does not belong to the model, or if rows do not consist of whole
-  /// blocks of the type.
+  /// Plans the file without reading weights. The checkpoint must be a GGUF file (for Hugging Face
+  /// folders see merged_folder.h). The checkpoint and the adapters must outlive this object. `type`
+  /// is the type of changed matrices: F32, F16, BF16 or Q8_0. If it is not given, matrices in one
+  /// of these types keep their type, and all others become Q8_0. 4-bit types are not supported,
+  /// because rounding to 4 bits would remove most of an adapter's effect. Throws a UserError that
+  /// names the file and the reason if an adapter does not belong to the model, or if rows do not
+  /// consist of whole blocks of the type.
   MergedModel(const Checkpoint& checkpoint, std::span<const WeightedLora> adapters,
               std::optional<DType> type);
   // The object cannot be copied or moved, because members point to each other.
@@ -36,7 +36,7 @@ class MergedModel {
   size_t bytes() const { return bytes_; }  ///< returns the size of the file
   size_t tensors() const { return tensors_.size(); }
   const ChangedTypes& changed() const { return changed_; }
-  /// Writes the whole file.
+  /// Writes the whole file to `to`.
   void write(const ByteSink& to) const;
 
  private:

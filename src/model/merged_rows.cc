@@ -15,7 +15,7 @@
 namespace longhaul {
 namespace {
 
-/// The largest number that the type holds; for Q8_0 with the largest scale.
+/// Returns the largest number that the type can represent (for Q8_0, with the largest scale).
 float largest(DType type) {
   constexpr float kF16 = 65504, kBf16 = 3.3895e38f;
   if (type == DType::F16) return kF16;
@@ -59,7 +59,7 @@ void MergedRows::replace(int64_t begin, const TensorView& rows) {
   replacements_.push_back({begin, rows});
 }
 
-/// The rows as stored, or their replacement.
+/// Sets values_ to the stored rows, or to the rows that replace them.
 void MergedRows::take_values(int64_t begin, int64_t count) {
   dequantize_rows(matrix_, begin, count, values_.data());
   for (const Replacement& r : replacements_) {
@@ -105,7 +105,7 @@ std::span<const std::byte> MergedRows::get(int64_t begin, int64_t count) {
 void MergedRows::check(const std::vector<float>& values) const {
   const float most = largest(type_);
   for (const float v : values) {
-    if (std::abs(v) <= most) continue;  // false for NaN
+    if (std::abs(v) <= most) continue;  // the comparison is false for NaN
     user_error("{}: tensor {}: with the adapter it holds {}, which {} cannot hold", file_,
                printable(matrix_.name), v, name_of(type_));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// MergedRows computes rows of one matrix with adapters merged into the weights.
+// MergedRows computes rows of one matrix W with LoRA adapters merged into it: W + B * A.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,19 +15,17 @@ namespace longhaul {
 class MergedRows {
  public:
   /// `type` is the type of the result: F32, F16, BF16 or Q8_0. Rows must consist of whole blocks of
-  /// `type`. `file` is the name of the file for messages.
+  /// `type`. Error messages contain the file name `file`.
   MergedRows(const TensorView& matrix, DType type, std::string file);
 
-  /// Adds an adapter to the rows from `begin` on. As many rows are changed as the adapter's matrix
-  /// B has.
+  /// Adds an adapter for rows [begin, begin + number of rows of B).
   void add(int64_t begin, const LowRank& adapter);
 
-  /// Replaces the rows from `begin` on by `rows`.
+  /// Replaces the rows of the matrix from `begin` on by `rows`.
   void replace(int64_t begin, const TensorView& rows);
 
   /// Returns rows [begin, begin + count) in the type of the result. They are valid until the next
-  /// call. Throws UserError that names the matrix if a value is not a number or is too large for
-  /// the type.
+  /// call. Throws a UserError that names the matrix if a weight is NaN or too large for the type.
   std::span<const std::byte> get(int64_t begin, int64_t count);
 
  private:

@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{4} << 20;
 
-/// Replaced weights that a merged file cannot hold. A matrix that is both embedding and output
-/// matrix is stored once, so both must change alike.
+/// Throws UserError if adapters replace weights in a way that a merged file cannot contain: biases,
+/// or only one of the embedding and the matrix of the logits if both are one tensor.
 void refuse_other_replacements(const Checkpoint& checkpoint, const Model& model) {
   if (model.replaced_biases) {
     user_error(

@@ -1,5 +1,5 @@
 #pragma once
-// Merges adapters into the matrices of a model: W + scale * B * A.
+// Merges LoRA adapters into the matrices of a model: W becomes W + scale * B * A.
 
 #include <cstddef>
 #include <functional>
@@ -14,39 +14,40 @@
 
 namespace longhaul {
 
-/// A function that receives the bytes of a file in order, a few MiB per call.
+/// A function that receives the contents of a file in order, a few MiB per call.
 using ByteSink = std::function<void(std::span<const std::byte>)>;
-/// The number of changed matrices, by type before and type after.
+/// The number of changed matrices, by their types before and after the merge.
 using ChangedTypes = std::map<std::pair<DType, DType>, size_t>;
 
-/// Rows of a stored matrix that an adapter changes or replaces.
+/// A range of rows of a stored matrix that an adapter changes or replaces.
 struct AdaptedRows {
   TensorView rows;
-  const LowRank* adapter;    ///< added to the rows; null: `replacement` is used
-  TensorView replacement{};  ///< rows that replace `rows`
+  const LowRank* adapter;    ///< merged into `rows`; null: `rows` are replaced
+  TensorView replacement{};  ///< the new rows if `adapter` is null
 };
 
-/// Returns all rows of a model that adapters change. If the output matrix and the embedding are the
-/// same tensor, changes of the output matrix are not included, because it cannot change alone.
-/// Throws UserError that names the checkpoint if an adapter replaces only one of these two
-/// matrices.
+/// Returns all row ranges of a model that adapters change. If the matrix of the logits is the same
+/// tensor as the embedding, an adapter of it is omitted, because the embedding would change as
+/// well. Throws a UserError that names the checkpoint if an adapter replaces only one of these two
+/// matrices, or replaces biases.
 std::vector<AdaptedRows> adapted_rows(const Checkpoint& checkpoint, const Model& model);
 
-/// A tensor of the file to write.
+/// A tensor of the file that is written.
 struct MergedTensor {
   TensorView stored;
-  DType type;                        ///< type in the written file
-  std::vector<AdaptedRows> changes;  ///< parts of `stored`; empty: the tensor is copied unchanged
+  DType type;  ///< type in the written file
+  /// Changed rows of `stored`; empty: the tensor is copied unchanged.
+  std::vector<AdaptedRows> changes;
 
-  /// Computes and writes the tensor. Throws UserError that names `file` if a merged weight is not a
-  /// number or is too large for its type.
+  /// Merges and writes the tensor. Throws a UserError that names `file` if a merged weight is NaN
+  /// or too large for its type.
   void write(const std::string& file, const ByteSink& to) const;
 };
 
-/// Returns the elements of `all` whose rows are a part of the tensor.
+/// Returns the elements of `all` whose rows belong to the tensor.
 std::vector<AdaptedRows> changes_of(const TensorView& stored, std::span<const AdaptedRows> all);
 
-/// Writes `bytes` in pieces, so that progress can be shown.
+/// Writes `bytes` in pieces, so that the receiver can show progress.
 void write_pieces(std::span<const std::byte> bytes, const ByteSink& to);
 
 }  // namespace longhaul

@@ -17,7 +17,8 @@
 namespace longhaul {
 namespace {
 
-/// Prefix of method profiles: in a model's folder, or beside its file and named after it.
+/// Returns ModelShape::profile_prefix: profiles are in the model's folder, or beside its file with
+/// the name of the file as prefix.
 std::string profile_prefix(const std::filesystem::path& model) {
   if (is_folder(model)) return (model / "").string();
   return (model.parent_path() / model.stem()).string() + ".";
@@ -51,7 +52,7 @@ class Loader {
     for (int l = 0; l < m.config.left_out_layers; ++l) {
       tensors_.leave_out(of_layer(names_.layer, m.config.layers + l));
     }
-    // Parts that predict further tokens.
+    // These parts predict several tokens ahead.
     if (!m.config.recurrent.empty() || m.config.left_out_layers > 0) tensors_.leave_out("mtp.");
     if (m.config.architecture == "ernie4_5_moe") tensors_.leave_out("model.mtp_");
     tensors_.refuse_unused(fmt::format("a {} model of {} layer{}", m.config.architecture,
@@ -65,7 +66,7 @@ class Loader {
     return tensors_.matrix(name + ".weight", rows, cols);
   }
   std::vector<float> norm(const std::string& name, int64_t size) {
-    // Files of Falcon-H1 have one norm without the ending.
+    // In files of Falcon-H1, the name of one norm has no ending .weight.
     const bool plain = !has_weight(name) && tensors_.has(name);
     std::vector<float> weight = tensors_.vector(plain ? name : name + ".weight", size);
     if (config_->norm_offset) {
@@ -73,13 +74,14 @@ class Loader {
     }
     return weight;
   }
-  /// Null: the family does not have this norm.
+  /// Returns a norm of a layer. `name` is null if the family does not have this norm.
   std::vector<float> layer_norm(const char* name, int layer) {
     if (name == nullptr) return {};
     return norm(of_layer(name, layer), config_->hidden);
   }
 
-  /// A bias that may be missing unless the configuration requires it.
+  /// Returns a bias, or an empty vector if the file has none and the configuration does not require
+  /// it.
   std::vector<float> bias(const std::string& name, int64_t size) {
     if (!config_->qkv_bias && !tensors_.has(name + ".bias")) return {};
     return tensors_.vector(name + ".bias", size);
@@ -114,7 +116,7 @@ class Loader {
     return w;
   }
 
-  /// Attention, and what a layer has in its place or beside it.
+  /// Loads the weights of attention and of the recurrent part of a layer.
   void load_mixers(int l, LayerWeights& w) {
     const ModelConfig& c = *config_;
     if (c.latent.used()) return load_latent(checkpoint_, names_, c, l, tensors_, turned_, w);
@@ -149,10 +151,11 @@ class Loader {
     }
   }
 
-  /// With rotations R and weights a and b of the norms n that follow them, the product of a query
-  /// and a key is (a R n(q)) . (b R' n(k)) = (a b R n(q)) . (R' n(k)), because a rotation does not
-  /// change the length of a vector. So norms without weights precede the rotation, and rotated
-  /// queries are multiplied by a b. Stored keys can then be rotated to any position.
+  /// Prepares norms that follow RoPE. Let n be a norm without weights, a and b the weights of the
+  /// norms of queries and keys, and R and R' the rotations of a query and a key. Rotations do not
+  /// change the length of a vector, so n can be applied before them. The dot product of query and
+  /// key is (a R n(q)) . (b R' n(k)) = (a b R n(q)) . (R' n(k)). Rotated queries are therefore
+  /// multiplied by a b, and stored keys can be rotated to any position.
   static void join_norms(LayerWeights& w) {
     w.query_weight = std::move(w.q_norm);
     for (size_t t = 0; t < w.query_weight.size(); ++t) w.query_weight[t] *= w.k_norm[t];
@@ -199,7 +202,7 @@ class Loader {
     }
     w.q = matrix(of_layer(names_.q, l), q_rows, config_->hidden);
     w.q_bias = bias(of_layer(names_.q, l), q_rows);
-    if (config_->shares_kv(l)) {  // files may hold matrices that are not used
+    if (config_->shares_kv(l)) {  // files may contain unused matrices for such layers
       for (const char* name : {names_.k, names_.v, names_.k_norm})
         tensors_.leave_out(of_layer(name, l) + ".");
       return;
@@ -211,9 +214,9 @@ class Loader {
     w.v_bias = bias(of_layer(names_.v, l), kv_rows);
   }
 
-  /// Families with fused gate and up store both in one GGUF matrix, under the name that other
-  /// families use for up alone. In other families, an up matrix without a gate means that the gate
-  /// is missing.
+  /// Loads the feed-forward network that all rows use. If gate and up may be fused, a GGUF file
+  /// stores both in one tensor, with the name that other families use for up alone. In other
+  /// families, an up matrix without a gate matrix is an error.
   void load_ffn(int l, int64_t ffn, LayerWeights& w) {
     const int64_t hidden = config_->hidden;
     if (config_->ungated != Ungated::kNone) {
@@ -231,7 +234,7 @@ class Loader {
     for (const char* name : {names_.gate, names_.up, names_.down}) refuse_bias(of_layer(name, l));
   }
 
-  /// Trained numbers are stored before a softplus.
+  /// Loads the parameters of xIELU. The file contains them before a softplus.
   Xielu load_xielu(int l) {
     const auto number = [&](const char* name) {
       if (checkpoint_.format() == CheckpointFormat::kGguf) {
@@ -246,7 +249,7 @@ class Loader {
     return x;
   }
 
-  /// A number for each layer, or one for all.
+  /// Returns a number for a layer. The file has a list, or one number for all layers.
   float gguf_number_of_layer(const std::string& key, int l) const {
     const GgufMetadata& data = checkpoint_.gguf();
     const GgufEntry* entry = data.find(key);
@@ -304,7 +307,8 @@ class Loader {
       w.shared_gate = tensors_.row(of_layer(names_.shared_expert_gate, l), c.hidden);
   }
 
-  /// Norms of Gemma 4's experts, and factors beside its router.
+  /// Loads the norms of Gemma 4's experts, and the factors of the router's input and of the
+  /// experts.
   void load_norms_of_experts(int l, LayerWeights& w) {
     const int64_t hidden = config_->hidden;
     w.network_after_norm = norm(of_layer(names_.network_after_norm, l), hidden);
@@ -336,7 +340,8 @@ class Loader {
     w.input_norm = norm(of_layer(names_.input_norm, l), hidden);
   }
 
-  /// Rows of an expert's gate lie before those of its up.
+  /// Loads experts from one tensor for gate and up. The rows of an expert's gate precede those of
+  /// its up.
   void load_joined_experts(int l, LayerWeights& w) {
     const int64_t ffn = config_->ffn, hidden = config_->hidden, experts = config_->experts;
     const TensorView both =

@@ -8,7 +8,7 @@
 namespace longhaul {
 namespace {
 
-/// One of `ranks` equal ranges of [0, all).
+/// Returns the range of `rank` if [0, all) is divided into `ranks` equal ranges.
 Columns stretch(int64_t all, int rank, int ranks) {
   return {all * rank / ranks, all * (rank + 1) / ranks - all * rank / ranks};
 }
@@ -35,11 +35,13 @@ void check_divides(const Model& model, int ranks) {
   }
 }
 
-/// Granularity at which columns of a block type can be divided.
+/// Returns the number of columns in a quantization block, at whose boundaries columns can be
+/// divided.
 int64_t block_of(const TensorView& matrix) { return traits(matrix.type).block_size; }
 
-/// Range of the columns of a feed-forward network. It ends at a boundary of `down`'s blocks of
-/// `unit` columns, or at a multiple of 64 columns if every rank still gets some, for alignment.
+/// Returns the columns of `down` that a rank uses for a feed-forward network of width `ffn`. Ranges
+/// end at multiples of `unit` columns (the quantization blocks of `down`), or for alignment at
+/// multiples of 64 columns if no rank is then left without columns.
 Columns ffn_columns(int64_t ffn, int64_t unit, int rank, int ranks) {
   if (unit < 64 && ffn % 64 == 0 && ffn / 64 >= ranks) unit = 64;
   if (ffn % unit != 0 || ffn / unit < ranks) {
@@ -52,8 +54,8 @@ Columns ffn_columns(int64_t ffn, int64_t unit, int rank, int ranks) {
   return {units.begin * unit, units.count * unit};
 }
 
-/// Columns of the networks that config.ffn describes: the experts, or the equal networks of all
-/// layers.
+/// Returns the columns for networks of width config.ffn: the experts, or the feed-forward networks
+/// of all layers.
 Columns common_columns(const Model& model, int rank, int ranks) {
   int64_t unit = 1;
   for (const LayerWeights& layer : model.layers) {
@@ -108,7 +110,7 @@ class Dealer {
   }
 
  private:
-  /// The rank's rows of a matrix whose rows belong to heads.
+  /// Returns the rank's rows of a matrix whose rows belong to heads.
   TensorView own(const TensorView& matrix) const {
     const Columns rows = stretch(matrix.rows(), rank_, ranks_);
     return matrix.slice_rows(rows.begin, rows.count);
@@ -117,7 +119,7 @@ class Dealer {
     const Columns rows = stretch(std::ssize(values), rank_, ranks_);
     return {values.begin() + rows.begin, values.begin() + rows.begin + rows.count};
   }
-  /// The widest range of columns of such a network on this rank.
+  /// Returns the largest number of columns that this rank uses for a network of width `ffn`.
   int own_width(int ffn) const {
     int64_t width = 0;
     for (size_t l = 0; l < whole_.layers.size(); ++l) {
@@ -168,8 +170,8 @@ class Dealer {
     return to;
   }
 
-  /// The rank's part of the adapters. For a matrix divided by rows, the second factor is divided
-  /// likewise. Other adapters stay whole here; DeviceModel takes the columns of the first factor.
+  /// Returns the rank's part of the adapters. If a matrix is divided by rows, so is the matrix B of
+  /// its adapter. Other adapters remain whole here, and DeviceModel selects the columns of A.
   LayerAdapters deal(const LayerAdapters& from, const Columns& network) const {
     const auto of_heads = [&](const LowRank& adapter) {
       return adapter.empty() ? LowRank() : factors(adapter, own(adapter.b));
@@ -185,7 +187,7 @@ class Dealer {
             .up = of_columns(from.up),
             .down = factors(from.down, from.down.b)};
   }
-  /// Replaces the second factor, without the host's converted copy of it.
+  /// Returns the adapter with another matrix B. The packed copy of B for the host is omitted.
   static LowRank factors(const LowRank& adapter, const TensorView& b) {
     LowRank part;
     part.a = adapter.a;

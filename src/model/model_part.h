@@ -1,8 +1,8 @@
 #pragma once
 // ModelPart is the part of a model that one of several devices computes (tensor parallelism:
-// Shoeybi et al. 2019, arXiv:1909.08053). The part contains some KV heads with their query heads,
-// and a contiguous range of columns of the feed-forward network. The results of the `output` and
-// `down` matrices are summed over all devices by an all-reduce.
+// Shoeybi et al. 2019, arXiv:1909.08053). Each device (rank) has some KV heads with their query
+// heads, and a contiguous range of the intermediate elements of the feed-forward network. The
+// outputs of the `output` and `down` matrices are summed over all devices by an all-reduce.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,13 +18,14 @@ struct Columns {
   bool all() const { return count == 0; }
 };
 
-/// The model with the heads and columns of one rank. Its matrices are row ranges of the matrices of
-/// the whole model. `output` and `down` are whole matrices, of which the rank uses only some
-/// columns. Only rank 0 has the biases of `output` and `down`, so that they are added once.
+/// The part of one rank. Its matrices are ranges of rows of the whole model's matrices. Only
+/// `output` and `down` are whole matrices, of which the rank uses a range of columns. Only rank 0
+/// has the biases of `output` and `down`, so that they are added once.
 struct ModelPart {
   Model model;
-  Columns of_output, of_down;  ///< columns of `output`, and of `down` or the experts' down matrices
-  /// Per layer: columns of `down` of the network that all rows use.
+  /// of_output: columns of `output`. of_down: columns of `down`, or of each expert's down matrix.
+  Columns of_output, of_down;
+  /// Per layer: columns of the matrix `down` in the feed-forward network that all rows use.
   std::vector<Columns> of_network;
 };
 
@@ -32,8 +33,8 @@ struct ModelPart {
 /// devices. `model` must outlive the result.
 ModelPart part_of(const Model& model, int rank, int ranks);
 
-/// Returns a copy of some columns of a matrix, row by row without gaps. The columns must begin and
-/// end at block boundaries.
+/// Returns a copy of a range of columns of a matrix, row by row without gaps. The range must begin
+/// and end at boundaries of quantization blocks.
 std::vector<std::byte> packed(const TensorView& matrix, const Columns& columns);
 
 }  // namespace longhaul

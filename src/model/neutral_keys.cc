@@ -13,7 +13,7 @@
 namespace longhaul {
 namespace {
 
-/// Equality up to rounding, because files hold rounded numbers.
+/// Returns whether two numbers are equal up to rounding, because files contain rounded numbers.
 bool same(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& key, double found,
@@ -21,7 +21,7 @@ bool same(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
   user_error("{}: {} is {}, which is not supported, only {} is", file, key, found, usual);
 }
 
-/// 0 means that a number is not set, as in llama.cpp.
+/// Checks a GGUF file. As in llama.cpp, 0 means that a number is not set.
 void check_gguf(const GgufMetadata& data, const ModelConfig& config) {
   const auto must_be = [&](double usual, std::initializer_list<const char*> names) {
     for (const char* name : names) {
@@ -67,7 +67,7 @@ void check_hugging_face(const ConfigFields& fields, const ModelConfig& config) {
   }
   if (!family.query_scale && !family.unit_scale)
     must_be(config.head_dim, {"query_pre_attn_scalar"});
-  if (family.biases) {  // gpt-oss's activation
+  if (family.biases) {  // the activation of gpt-oss has fixed parameters
     must_be(static_cast<double>(config.gating.slope), {"swiglu_alpha"});
     must_be(static_cast<double>(config.gating.limit), {"swiglu_limit"});
   }
@@ -77,7 +77,8 @@ void check_hugging_face(const ConfigFields& fields, const ModelConfig& config) {
   if (!fields.flag("route_norm", true)) {
     user_error("{}: route_norm is false, which is not supported", fields.file());
   }
-  // Gemma 4 has a text: rows of images may see each other, which texts do not have.
+  // In Gemma 4, the value is a string: tokens of images may attend to each other. Texts without
+  // images do not need this.
   constexpr const char* kBoth = "use_bidirectional_attention";
   const bool of_images =
       family.layer_kinds && fields.has(kBoth) && fields.object().at(kBoth) == "vision";

@@ -34,7 +34,8 @@ void scale_llama3(const RopeSpec& spec, std::vector<double>& frequencies) {
   }
 }
 
-/// The pair that makes `rotations` full turns over the original context.
+/// Returns the index of the pair that makes `rotations` full turns over the original context
+/// length.
 double yarn_pair(const RopeSpec& spec, double rotations) {
   const double original = static_cast<double>(spec.original_context);
   return spec.rotary_dim * std::log(original / (rotations * 2 * std::numbers::pi)) /

@@ -1,5 +1,6 @@
 #pragma once
-// RopeSpec describes the rotation angles (RoPE) of a model: base frequency and scaling.
+// RopeSpec describes the RoPE settings of a model, from which its rotation angles are computed: the
+// base and the scaling.
 
 #include <cstdint>
 #include <vector>
@@ -12,22 +13,24 @@ enum class RopeScaling { kNone, kLinear, kLlama3, kYarn, kDynamic, kLongRope };
 
 struct RopeSpec {
   int rotary_dim = 0;  ///< number of elements of a head that are rotated
-  bool still = false;  ///< whether there is no rotation (layers without position encoding)
+  bool still = false;  ///< whether queries and keys are not rotated at all
   double base = 10000.0;
   RopeScaling scaling = RopeScaling::kNone;
   double factor = 1.0;
-  /// Context length before scaling, for llama3, yarn, dynamic and longrope.
+  /// Trained context length without scaling, for llama3, yarn, dynamic and longrope.
   int64_t original_context = 0;
   double low_freq_factor = 1.0;   ///< parameter of llama3
   double high_freq_factor = 4.0;  ///< parameter of llama3
   double beta_fast = 32.0;        ///< parameter of yarn
   double beta_slow = 1.0;         ///< parameter of yarn
-  /// For yarn: whether the ramp begins and ends at whole pairs of dimensions.
+  /// For yarn: whether the boundaries of the ramp (the range of pairs in which scaling increases)
+  /// are rounded to whole pairs.
   bool whole_pairs = true;
-  double attention_factor = 0.0;  ///< for yarn and longrope; 0: the default of this kind of scaling
-  /// Additional factor of cos and sin for every kind of scaling (GGUF's attn_factor).
+  double attention_factor = 0.0;  ///< factor of cos and sin for yarn and longrope; 0: default
+  /// Another factor of cos and sin, for every kind of scaling (attn_factor in GGUF files).
   double attention_multiplier = 1.0;
-  std::vector<float> divisors;  ///< [rotary_dim / 2] from a file (GGUF's rope_freqs); may be empty
+  /// [rotary_dim / 2]: frequencies are divided by them (rope_freqs); empty: none.
+  std::vector<float> divisors;
   std::vector<float> short_factors, long_factors;  ///< for longrope, [rotary_dim / 2]
 
   /// Returns whether the angles depend on the length of the context.

@@ -9,15 +9,16 @@
 
 namespace longhaul {
 
-/// order[r] is the row of the file that becomes row r. An order may leave out rows of the file.
+/// order[r] is the index in the file of the row that becomes row r. Rows of the file may be
+/// omitted.
 using RowOrder = std::vector<int64_t>;
 
-/// Returns the row order that RoPE requires for Q and K. In the file, the two rows of a rotary pair
-/// are adjacent: rows 2 * t and 2 * t + 1 of a head. In the returned order, they are rotary_dim / 2
-/// rows apart. Rows of a head from rotary_dim on do not move.
+/// Returns an order for the rows of Q or K. In the file, the two rows of a head that RoPE rotates
+/// as a pair are adjacent (2 * t and 2 * t + 1). In the returned order they are rotary_dim / 2 rows
+/// apart, as the RoPE code requires. Rows of a head from rotary_dim on do not move.
 RowOrder halves_from_pairs(int64_t rows, int head_dim, int rotary_dim);
 
-/// Returns a copy of the rows [order.size(), cols] in the given order, without gaps.
+/// Returns a copy of `rows` in the order `order`, [order.size(), cols] without gaps.
 std::vector<std::byte> reordered(const TensorView& rows, const RowOrder& order);
 
 }  // namespace longhaul

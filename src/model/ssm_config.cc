@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Names of the sizes in a file.
+/// Keys of the sizes in a file.
 struct SsmKeys {
   std::string file, heads, head_dim, inner, state, groups, kernel;
 };
@@ -41,8 +41,8 @@ void check_ssm(const SsmShape& s, int inner, const SsmKeys& keys) {
   }
 }
 
-/// Time steps have no limits, as in published models. A second number that is not finite has
-/// several spellings in JSON.
+/// Throws UserError if time steps are limited, which published models do not do. The upper limit
+/// must be infinite, which has several spellings in JSON.
 void refuse_step_limits(const ConfigFields& fields) {
   constexpr const char* kKey = "time_step_limit";
   if (!fields.has(kKey)) return;

@@ -19,7 +19,7 @@ TensorView new_matrix(DType type, int64_t rows, int64_t cols,
   return view;
 }
 
-/// Mutable row of a matrix made by new_matrix().
+/// Returns a writable row of a matrix that new_matrix() returned.
 std::byte* row_of(const TensorView& made, int64_t row) {
   return const_cast<std::byte*>(made.row(row));
 }
@@ -35,12 +35,12 @@ void copy_row(const TensorView& part, int64_t from, const TensorView& whole, int
   }
 }
 
-/// The common type, if rows of that type can be concatenated.
+/// Returns the common type of one matrix (A or B) of all adapters, or F32 if the types differ.
 DType common_type(const std::vector<LowRank>& pieces, TensorView LowRank::*factor) {
   const DType type = (pieces.front().*factor).type;
   const bool same = std::all_of(pieces.begin(), pieces.end(),
                                 [&](const LowRank& p) { return (p.*factor).type == type; });
-  return same ? type : DType::F32;  // rows of a stored matrix are whole blocks
+  return same ? type : DType::F32;  // rows of stored matrices consist of whole blocks
 }
 
 }  // namespace

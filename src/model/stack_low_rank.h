@@ -1,5 +1,5 @@
 #pragma once
-// Converts factors of adapters to the form in which they are applied.
+// Converts the matrices A and B of LoRA adapters to the form in which they are applied.
 
 #include <cstdint>
 #include <functional>
@@ -10,13 +10,14 @@
 
 namespace longhaul {
 
-/// Combines several adapters of one matrix into one adapter, whose rank is the sum of their ranks.
-/// A single adapter is returned unchanged. If there are no adapters, the result is empty. Combined
-/// factors are stored in `memory`. Their type is the common type of the factors if there is one and
-/// all ranks are whole blocks of it, and otherwise f32.
+/// Combines several LoRA adapters of one weight matrix into one adapter, whose rank is the sum of
+/// their ranks. A single adapter is returned unchanged. If there are no adapters, the result is
+/// empty. The combined matrices are stored in `memory`. The combined A has the type of the single
+/// matrices A if these have equal types, and f32 otherwise. B gets its type by this rule too.
 LowRank stack_low_rank(std::vector<LowRank> pieces, std::vector<Buffer<std::byte>>& memory);
 
-/// Returns a matrix whose row r is row source(r) of `matrix`. The data are stored in `memory`.
+/// Returns a copy of `matrix` in which row r is row source(r) of `matrix`. The copy is stored in
+/// `memory`.
 TensorView reorder_rows(const TensorView& matrix, const std::function<int64_t(int64_t)>& source,
                         std::vector<Buffer<std::byte>>& memory);
 

@@ -13,9 +13,9 @@
 namespace longhaul {
 namespace {
 
-/// Tensors that files may hold in addition to a model's weights. Older Hugging Face releases saved
-/// the angles of RoPE, which follow from config.json. GGUF files hold no such tensors, and
-/// llama.cpp refuses them as well.
+/// Returns whether a file may contain the tensor although it is not used. Older versions of
+/// transformers saved RoPE frequencies, which can be computed from config.json. GGUF files contain
+/// no such tensors, and llama.cpp rejects them too.
 bool is_ignorable(std::string_view tensor, CheckpointFormat format) {
   return format == CheckpointFormat::kHuggingFace && tensor.ends_with(".rotary_emb.inv_freq");
 }
@@ -40,7 +40,7 @@ TensorView TensorFinder::matrix(const std::string& tensor, int64_t rows, int64_t
   }
   used_.insert(t.name);
   TensorView weight = t;
-  weight.name = {};  // code refers to it by role from here on, and copies then need no allocation
+  weight.name = {};  // the name is no longer needed, and copies of the view become cheaper
   return weight;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// TensorFinder finds tensors of a checkpoint by name and shape, and detects unused ones. A file
-// with more tensors than its architecture and number of layers require belongs to another kind of
-// model.
+// TensorFinder finds tensors of a checkpoint by name, checks their shapes, and detects tensors that
+// are not used. If tensors of a file remain unused, the model is of a kind that the program does
+// not support.
 
 #include <cstdint>
 #include <span>
@@ -17,9 +17,9 @@ namespace longhaul {
 
 class Checkpoint;
 
-/// The functions that return a tensor throw UserError that names the file and the tensor if the
-/// tensor is missing, or has a wrong shape or an unsupported type. The message contains the found
-/// and the expected shape.
+/// The functions that return a tensor or its contents throw a UserError if the tensor is missing,
+/// has a wrong shape, or has an unsupported type. The message names the file, the tensor, and its
+/// actual and expected shapes.
 class TensorFinder {
  public:
   explicit TensorFinder(const Checkpoint& checkpoint);
@@ -27,16 +27,16 @@ class TensorFinder {
   bool has(const std::string& tensor) const;
   /// Returns a view of a matrix [rows, cols].
   TensorView matrix(const std::string& tensor, int64_t rows, int64_t cols);
-  /// Returns a view of `count` matrices concatenated by rows, [count, rows, cols].
+  /// Returns a view of a tensor [count, rows, cols], as one matrix of count * rows rows.
   TensorView matrices(const std::string& tensor, int64_t count, int64_t rows, int64_t cols);
   /// Returns a vector [size] as f32.
   std::vector<float> vector(const std::string& tensor, int64_t size);
-  /// Returns vectors [rows, cols] as f32.
+  /// Returns the elements of a tensor [rows, cols] as f32.
   std::vector<float> vectors(const std::string& tensor, int64_t rows, int64_t cols);
 
-  /// Returns `size` numbers as f32. The tensor may have any rank.
+  /// Returns the `size` elements of a tensor of any shape as f32.
   std::vector<float> numbers(const std::string& tensor, int64_t size);
-  /// Returns a view [1, cols] of a vector, or of a matrix with one row.
+  /// Returns a view [1, cols] of a tensor [cols] or [1, cols].
   TensorView row(const std::string& tensor, int64_t cols);
 
   /// Returns whether there is a tensor of type U8 with this name.
@@ -44,12 +44,12 @@ class TensorFinder {
   /// Returns the contents of a tensor of type U8.
   std::span<const std::byte> bytes(const std::string& tensor, const std::vector<int64_t>& shape);
 
-  /// Marks a tensor as used. Call it for tensors that are read without the functions above.
+  /// Marks a tensor as used. Must be called for tensors that are read without the functions above.
   void mark_used(std::string_view tensor);
-  /// Marks all tensors as used whose names begin with `prefix`.
+  /// Marks all tensors whose names begin with `prefix` as used.
   void leave_out(const std::string& prefix);
-  /// Throws UserError if a tensor is unused. `expected` names the kind of model that has no such
-  /// tensor.
+  /// Throws UserError if a tensor has not been used. `expected` describes the kind of model for the
+  /// message.
   void refuse_unused(const std::string& expected) const;
 
  private:
@@ -58,7 +58,7 @@ class TensorFinder {
 
   const Checkpoint& checkpoint_;
   std::string file_;
-  /// Names of the used tensors, in the checkpoint's memory.
+  /// Names of the used tensors. The strings belong to the checkpoint.
   std::unordered_set<std::string_view, SeededHash> used_;
 };
 

@@ -136,7 +136,7 @@ constexpr TensorNames kHuggingFace = {
     .k_up = "model.layers.{}.self_attn.k_b_proj",
     .v_up = "model.layers.{}.self_attn.v_b_proj"};
 
-/// Names of LFM2, in folders and in GGUF files.
+/// Sets the names that LFM2 uses in Hugging Face folders and in GGUF files.
 void name_lfm2(CheckpointFormat format, TensorNames& names) {
   if (format == CheckpointFormat::kGguf) {
     names.final_norm = "token_embd_norm";
@@ -164,7 +164,7 @@ void name_lfm2(CheckpointFormat format, TensorNames& names) {
   names.recurrent_convolution = "model.layers.{}.conv.conv";
 }
 
-/// Names of Granite 4 H, Bamba and Falcon-H1 in folders.
+/// Sets the names that Granite 4 H, Bamba and Falcon-H1 use in Hugging Face folders.
 void name_mamba(bool granite, TensorNames& names) {
   names.delta_dt_bias = "model.layers.{}.mamba.dt_bias";
   names.delta_rate = "model.layers.{}.mamba.A_log";
@@ -183,7 +183,8 @@ void name_mamba(bool granite, TensorNames& names) {
   names.experts_down_beside = "model.layers.{}.block_sparse_moe.output_linear.weight";
 }
 
-/// Names of Nemotron-H in folders. Every layer has one part, its mixer.
+/// Sets the names that Nemotron-H uses in Hugging Face folders. Every layer has one part, which is
+/// called mixer.
 void name_nemotron(TensorNames& names) {
   names.layer = "backbone.layers.{}.";
   names.embedding = "backbone.embeddings";

@@ -8,10 +8,11 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kBlock = 32;       // weights of a block of MXFP4
-constexpr int64_t kBlockBytes = 17;  // an exponent, then two weights in each of 16 bytes
+constexpr int64_t kBlock = 32;  // number of weights in a block of MXFP4
+// Size of a block: one byte for the exponent, and 16 bytes with two weights each.
+constexpr int64_t kBlockBytes = 17;
 
-/// Rows `first`, `first` + `step`, ... of the matrix of each expert, `count` in all.
+/// The rows `first`, `first` + `step`, ... of each expert's matrix, `count` rows in total.
 struct ExpertRows {
   int64_t first = 0, step = 1, count = 0;
 };
@@ -26,7 +27,8 @@ class TurnedExperts {
                   const ExpertRows& rows) {
     if (tensors_.has_bytes(name + "_blocks")) return of_blocks(name, outputs, inputs, rows);
     const TensorView all = tensors_.matrices(name, experts_, inputs, outputs);
-    const size_t size = bytes_of(all.type, 1);  // folders hold plain types only
+    // Hugging Face folders contain no quantization blocks.
+    const size_t size = bytes_of(all.type, 1);
     std::byte* const to = room(static_cast<size_t>(rows.count * inputs) * size);
     parallel_ranges(experts_ * rows.count, 16, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
@@ -56,8 +58,8 @@ class TurnedExperts {
     return {data, type, 2, {experts_ * count, inputs, 1, 1}, {}};
   }
 
-  /// In a file byte i of a block holds weights 2 i and 2 i + 1, in a block of MXFP4 weights i and
-  /// i + 16.
+  /// Converts a block. In the file, byte i holds weights 2 i and 2 i + 1. In a block of MXFP4, it
+  /// holds weights i and i + 16.
   static void pack(const uint8_t* file, uint8_t scale, uint8_t* block) {
     block[0] = scale;
     const auto weight = [&](int i) -> uint8_t { return file[i / 2] >> (i % 2 * 4) & 15; };
@@ -92,7 +94,8 @@ class TurnedExperts {
   std::vector<Buffer<std::byte>>& memory_;
 };
 
-/// Loads the biases of gate and up, in turn in one vector of each expert, and those of down.
+/// Loads the biases of the experts. In the file, those of gate and up alternate in one vector per
+/// expert.
 void load_turned_biases(const std::string& gate_up, const std::string& down, const ModelConfig& c,
                         TensorFinder& tensors, std::vector<ExpertWeights>& experts) {
   const int64_t ffn = c.ffn, hidden = c.hidden;

@@ -1,6 +1,7 @@
 #pragma once
-// Loads experts whose matrices Hugging Face folders store in another form than products read them:
-// transposed (gpt-oss and Llama 4), or in MXFP4 with blocks and scales apart (gpt-oss).
+// Loads experts whose matrices must be converted, because Hugging Face folders store them
+// transposed (gpt-oss and Llama 4), or in MXFP4 with blocks and scales in separate tensors
+// (gpt-oss).
 
 #include <string>
 #include <vector>
@@ -13,9 +14,9 @@
 
 namespace longhaul {
 
-/// Loads the matrices, and for families with biases the biases, of a layer's experts. The order of
-/// the stored rows is ModelConfig::expert_order. The matrices are copies in `memory`, because other
-/// code reads the inputs of an output as neighbours.
+/// Loads the matrices of a layer's experts, and their biases if the family has them.
+/// ModelConfig::expert_order is the form of the stored matrices. The converted matrices are stored
+/// in `memory`.
 void load_turned_experts(const TensorNames& names, const ModelConfig& c, int layer,
                          TensorFinder& tensors, std::vector<Buffer<std::byte>>& memory,
                          LayerWeights& w);

@@ -1,5 +1,5 @@
 #pragma once
-// Makes short names of methods for charts.
+// Makes short names of series for charts. A series is a method of one run (report/results.h).
 
 #include <cstddef>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace longhaul {
 
-/// Returns a unique name of at most `most` characters for each series. If shortened labels would be
-/// equal, they are reduced to the options in which they differ. If that is not sufficient, they are
-/// numbered.
+/// Returns a unique name of at most `most` characters for each series. It is Series::label,
+/// shortened if necessary. If several shortened labels would be equal, each name consists of the
+/// options in which the methods differ. If such names are still equal, they are numbered.
 std::vector<std::string> chart_labels(const Results& results, size_t most);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Divides the answers of a task by Record::group. A group is a subject, a range of lengths, or a
-// name from the user's own cases.
+// Splits the answers of a task by Record::group. A group is a subject, a range of lengths, or a
+// name that the user's own samples define.
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,7 @@ namespace longhaul {
 
 struct GroupRow {
   std::string group;             ///< name of the group; empty: answers without a group
-  std::map<size_t, Cell> cells;  ///< results by index of the series
+  std::map<size_t, Cell> cells;  ///< results of the group, by the index of the series
 };
 
 struct GroupTable {
@@ -24,17 +24,18 @@ struct GroupTable {
   std::vector<GroupRow> rows;
 };
 
-/// Returns one table for each length at which the answers belong to more than one group.
+/// Returns one table for each length at which the answers belong to more than one group. `variant`
+/// is the index of the task in Results::variants().
 std::vector<GroupTable> group_tables(const Results& results, size_t variant);
 
-/// Returns the sentence that replaces a table with too many groups. The result is empty for other
-/// tables.
+/// If a table has too many groups to be shown, returns the sentence that the report shows instead.
+/// Otherwise returns nothing.
 std::optional<std::string> too_many_groups(const GroupTable& table);
 
-/// Returns a title such as "By group, 4K tokens". For samples with lengths of their own, returns
-/// "By group".
+/// Returns the title of a table, such as "By group, 4K tokens". It is "By group" for samples with
+/// lengths of their own.
 std::string group_title(const GroupTable& table);
-/// Returns the text that tables show for the group.
+/// Returns the name of the group for display. Answers without a group also get a name.
 std::string group_label(const GroupRow& row);
 
 }  // namespace longhaul

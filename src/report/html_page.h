@@ -1,6 +1,6 @@
 #pragma once
-// Writes the report as one HTML page. It begins with a verdict and has inline charts. The page
-// loads nothing from the network.
+// Writes the report as one HTML page. The page begins with a verdict (report/verdict.h). The charts
+// are part of the page, and it loads nothing from the network.
 
 #include <string>
 
@@ -8,11 +8,12 @@
 
 namespace longhaul {
 
-/// Returns the whole HTML document. All texts of runs and records are escaped.
+/// Returns the whole HTML document. Special characters of HTML in texts of runs and records are
+/// escaped.
 std::string html_report(const Results& results);
 
-/// Parts of the page (html_sections.cc): html_verdict() is the first part, and html_sections() are
-/// the parts after the navigation.
+/// html_verdict() returns the HTML of the verdict, with which the page begins. html_sections()
+/// returns the HTML of everything after the navigation. html_report() calls both.
 std::string html_verdict(const Results& results);
 std::string html_sections(const Results& results);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The script of the page, for sorting and filtering. Without the script the page shows the same
-// content, unsorted.
+// Contains the script of the HTML report, which sorts and filters tables. If a browser does not run
+// scripts, the page shows the same content unsorted.
 
 #include <string_view>
 

@@ -4,7 +4,7 @@
 
 namespace longhaul {
 
-/// Returns the style sheet of the page. Its colours are variables of chart_css().
+/// Returns the style sheet of the HTML report. Its colours are variables that chart_css() defines.
 std::string_view page_css();
 
 }  // namespace longhaul

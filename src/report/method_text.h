@@ -1,7 +1,7 @@
 #pragma once
-// Parses names of methods in records and run.json: "snapkv:capacity=64,window=8",
-// "control:no-context". Names are not validated here, so any text is a name;
-// attention/method_spec.h validates names before a run.
+// Parses the texts of methods in records and run.json, such as "snapkv:capacity=64,window=8" or
+// "control:no-context". The functions accept any text, because attention/method_spec.h has
+// validated methods before the run.
 
 #include <span>
 #include <string>
@@ -10,14 +10,16 @@
 
 namespace longhaul {
 
-/// Returns the name without options. For a baseline it is the whole text.
+/// Returns the name of a method without its options. For a baseline ("control:..."), returns the
+/// whole text.
 std::string_view method_name(std::string_view method);
 
-/// Returns the options "key=value" in the order of the text. A baseline has none.
+/// Returns the options of a method as texts "key=value", in their order. A baseline has none.
 std::vector<std::string_view> method_options(std::string_view method);
 
-/// Returns a short name for tables. It contains only the options that differ among the methods with
-/// this name in `all`. For a baseline it is the text without "control:".
+/// Returns a short name for tables: the name of the method, and only those of its options that are
+/// not the same for all methods of this name in `all`. For a baseline, returns the text without
+/// "control:".
 std::string short_method(std::string_view method, std::span<const std::string> all);
 
 }  // namespace longhaul

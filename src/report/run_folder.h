@@ -19,19 +19,19 @@ struct RunFolder {
   bool torn = false;
 };
 
-/// Reads a folder. Throws UserError if run.json is missing or is not an object, or if samples.jsonl
-/// has an invalid line, which is named by number and key.
+/// Reads the folder of a run. Throws UserError if run.json is missing or is not an object. Also
+/// throws UserError if samples.jsonl has an invalid line; the message names the line and the key.
 RunFolder read_run(const std::filesystem::path& folder);
 
 /// Reads several folders and gives them unique names. Throws UserError if a folder is given twice.
 std::vector<RunFolder> read_runs(const std::vector<std::filesystem::path>& folders);
 
-/// Returns all command lines of the run. The lines are "commands" in run.json, or "command" in runs
-/// that store only one. The result is empty if both are missing.
+/// Returns the command lines that have computed answers of the run: the list "commands" in
+/// run.json, or else "command". The result is empty if run.json has neither.
 std::vector<std::string> commands_of(const RunFolder& run);
 
-/// Returns a value of run.json as text. Numbers and lists are formatted for readers, other types as
-/// JSON. The result is empty for null.
+/// Returns a value of run.json as text for display. Numbers and lists are formatted for readers,
+/// and other values as JSON. The result is empty for null.
 std::string info_text(const nlohmann::ordered_json& value);
 
 }  // namespace longhaul

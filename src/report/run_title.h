@@ -11,7 +11,8 @@ namespace longhaul {
 /// Returns a title with the models of all runs, such as "Evaluation of nano".
 std::string run_title(std::span<const RunFolder> runs);
 
-/// Returns machine, version, build, seed and date, as far as run.json contains them.
+/// Returns a line with the machine, version, build, seed and date. Items that run.json does not
+/// contain are left out.
 std::string run_subtitle(std::span<const RunFolder> runs);
 
 }  // namespace longhaul

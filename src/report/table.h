@@ -1,5 +1,5 @@
 #pragma once
-// A table of the report before it is formatted. HTML and Markdown print the same cells.
+// Defines a table of the report, and functions that format it as HTML or Markdown.
 
 #include <optional>
 #include <string>
@@ -9,11 +9,14 @@ namespace longhaul {
 
 struct TableCell {
   std::string text;
-  std::string detail = {};   ///< an interval; small below the text in HTML, in brackets in Markdown
+  /// Additional text, such as an interval. HTML shows it in small letters below `text`, and
+  /// Markdown in brackets.
+  std::string detail = {};
   std::string tooltip = {};  ///< text under the pointer in HTML
   std::string classes = {};  ///< CSS classes of html_style.h
-  double tint = 0;           ///< strength of the classes "good" and "bad", in per cent
-  std::optional<double> value = {};  ///< sort key; empty: sorted after all others
+  /// Strength of the colours of the classes "good" and "bad", in per cent.
+  double tint = 0;
+  std::optional<double> value = {};  ///< number by which rows are sorted; empty: after all others
 };
 
 struct TableColumn {
@@ -25,9 +28,11 @@ struct TableColumn {
 
 struct TableRow {
   std::string head;
-  /// Canonical text of the method, shown under the pointer; empty: not a method's row.
+  /// Canonical text of the method, which is shown when the pointer is on the head. Empty if the row
+  /// does not describe a method.
   std::string method = {};
-  bool control = false;  ///< whether a line separates the row from the other rows
+  /// Whether the row describes a baseline; a line separates it from the methods.
+  bool control = false;
   std::vector<TableCell> cells = {};
 };
 
@@ -36,7 +41,7 @@ struct ReportTable {
   std::vector<TableRow> rows;
 };
 
-/// Returns the table in HTML. Rows can be sorted by a click on a column's head (html_script.h).
+/// Returns the table in HTML. A click on the title of a column sorts the rows (html_script.h).
 std::string html_table(const ReportTable& table);
 
 /// Returns the table in Markdown, followed by an empty line. Columns are aligned, so that the

@@ -1,5 +1,6 @@
 #pragma once
-// Creates the tables of the report for HTML and Markdown.
+// Creates the tables of the report from its results (report/results.h). `variant` is the index of a
+// task in Results::variants().
 
 #include <cstdint>
 
@@ -17,19 +18,23 @@ ReportTable glance_table(const Results& results, int64_t costs_at);
 /// Returns one row per method that has answers at this length, with its mean score, its score in
 /// every task, and its costs.
 ReportTable length_table(const Results& results, int64_t length);
-/// Returns one row per method, with its scores and intervals in a task by length.
+/// Returns one row per method, with its score and interval in one task at each length.
 ReportTable task_table(const Results& results, size_t variant);
-/// Returns one row per group and one column per method.
+/// Returns the scores in one task at one length, with one row per group of samples and one column
+/// per method.
 ReportTable group_table(const Results& results, size_t variant, const GroupTable& groups);
-/// Returns one row per method and one column per layer.
+/// Returns the recall at one length (report/recall.h), with one row per method and one column per
+/// layer.
 ReportTable layer_table(const Results& results, const RecallTable& recall);
-/// Returns the differences from dense attention, with one column per task
-/// (Comparison::over_lengths).
+/// Returns the differences of methods from dense attention over all lengths
+/// (Comparison::over_lengths), with one column per task.
 ReportTable difference_table(const Results& results, const Comparison& comparison);
 
-/// Returns the first `most` missing answers. `count` receives the total number.
+/// Returns the first `most` answers that failed (Record::error), with the reason. `count` receives
+/// the number of all failed answers.
 ReportTable error_table(const Results& results, size_t most, size_t& count);
-/// Returns some of the answers with scores below 0.5. `count` receives the total number.
+/// Returns some of the answers whose score is below 0.5. `count` receives the number of all such
+/// answers.
 ReportTable wrong_table(const Results& results, size_t& count);
 
 }  // namespace longhaul

@@ -1,6 +1,7 @@
 #pragma once
-// Creates a summary for readers. It names the fastest and the smallest method, and the methods that
-// answer as well as dense attention.
+// Creates the verdict, the summary with which a report begins. It names the methods that answer as
+// well as the reference, which measure_at() in costs.h selects (usually dense attention). It also
+// names the fastest of these methods, and the one whose keys and values need the least memory.
 
 #include <cstdint>
 #include <string>
@@ -12,19 +13,23 @@ namespace longhaul {
 
 struct Verdict {
   struct Pick {
-    /// Title such as "Smallest"; method is empty if there is no such method.
+    /// `title` is a text such as "Smallest", which means the least memory for keys and values.
+    /// `method` is empty if no method fits the title. `text` is a sentence about the method.
     std::string title, method;
     std::string text;
   };
-  std::string run;         ///< empty if there is only one run
-  std::string measure;     ///< the reference of the comparison, as a sentence
-  std::vector<Pick> picks; /**< fastest to the first token, fastest reply, smallest: among the
-                                methods within the measure's interval; then these methods */
+  std::string run;      ///< empty if there is only one run
+  std::string measure;  ///< a sentence that names the reference and its quality
+  /// The first three picks are chosen among the methods that answer as well as the reference: the
+  /// fastest to the first token, the fastest in decoding, and the smallest keys and values. A
+  /// method is chosen only if it is better than the reference in this respect. The last pick lists
+  /// all these methods.
+  std::vector<Pick> picks;
 };
 
-/// Returns a verdict for each run that has a method besides the reference (measure_at() in
-/// costs.h). "Within the interval" means that the method's mean over tasks is not below the lower
-/// end of the reference's 95 % interval.
+/// Returns a verdict for each run that has a reference and at least one other method. A method
+/// answers as well as the reference if its quality (quality_at()) is not below the lower end of the
+/// reference's 95 % interval.
 std::vector<Verdict> verdicts(const Results& results, int64_t length);
 
 }  // namespace longhaul

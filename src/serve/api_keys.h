@@ -1,5 +1,6 @@
 #pragma once
-// API keys with their limits, which are read from a file. The file holds the SHA-256 of each key.
+// Defines API keys and their limits. They are read from a file, which contains the SHA-256 of each
+// key instead of the key.
 
 #include <filesystem>
 #include <optional>
@@ -14,7 +15,7 @@ namespace longhaul::serve {
 struct ApiKey {
   std::string name;
   std::string sha256;  ///< 64 lower-case hexadecimal digits
-  int running = 0;     ///< largest number of running requests; 0: no limit for this key
+  int running = 0;     ///< largest number of requests that run at the same time; 0: no limit
   int queued = 0;
 };
 
@@ -28,8 +29,9 @@ class ApiKeys {
   bool empty() const { return keys_.empty(); }
   const std::vector<ApiKey>& keys() const { return keys_; }
 
-  /// Returns the key that the request has in `Authorization: Bearer` or `X-Api-Key`. Returns null
-  /// if there is none or if it is wrong. The check takes the same time for all wrong keys.
+  /// Returns the entry for the key in the request's header `Authorization: Bearer` or `X-Api-Key`.
+  /// Returns null if the request has no key, or if the key is not in the file. The check takes the
+  /// same time for all wrong keys.
   const ApiKey* find(const http::HttpRequest& request) const;
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// Counters and histograms in Prometheus' text format. They contain no text of a user.
+// Collects counters and histograms, and writes them in Prometheus' text format. They never contain
+// texts of users.
 
 #include <map>
 #include <mutex>
@@ -14,12 +15,13 @@ class Metrics {
   /// Adds to a counter. `labels` is a string such as "path=\"/v1/models\",code=\"200\"", or empty.
   void add(std::string_view name, const std::string& labels, double value = 1);
   void set(std::string_view name, const std::string& labels, double value);
-  /// Adds a value to a histogram. The histogram counts seconds, or rows if the name ends in _rows.
+  /// Adds an observation to a histogram. The buckets are suitable for seconds, or for numbers of
+  /// sequences in a batch (rows) if the name ends in _rows.
   void observe(std::string_view name, double value);
 
   double value(std::string_view name, const std::string& labels = "") const;
-  /// Returns all values as text. If `vllm` or `llamacpp` is true, values are also listed under the
-  /// names that these servers use.
+  /// Returns all metrics in Prometheus' text format. If `vllm` or `llamacpp` is true, metrics are
+  /// also listed under the names that vLLM or llama.cpp's server use.
   std::string text(bool vllm, bool llamacpp) const;
 
  private:

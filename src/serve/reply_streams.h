@@ -1,8 +1,7 @@
 #pragma once
-// Keeps replies available after the connection of their client is closed. A request with
-// X-Conversation-Id is computed to its end even if the client disconnects. Any client with the same
-// API key can then read its events again, from any byte on. The paths and their JSON are those of
-// llama-server.
+// Keeps the streamed replies of requests with the header X-Conversation-Id. Such a reply is
+// computed to its end even if the client disconnects. Any client with the same API key can read its
+// events again, from any byte on. The paths and their JSON are those of llama-server.
 
 #include <functional>
 #include <map>
@@ -17,21 +16,22 @@
 
 namespace longhaul::serve {
 
-/// The events of one reply, and the clients that read them.
+/// The bytes of one reply's event stream, and the clients that read them.
 class KeptReply {
  public:
   KeptReply(size_t most_bytes, double now, int64_t started_at)
       : most_(most_bytes), now_(now), started_at_(started_at) {}
 
-  // The following functions are for the producer of the reply.
+  // The producer of the reply calls append(), end() and on_cancel(). cancel() calls the function
+  // that on_cancel() has set.
   void append(std::string_view bytes);
   /// Ends the reply. Later events are ignored.
   void end(double now, int64_t at);
   void on_cancel(std::function<void()> cancel);
   void cancel();
 
-  /// Sends all bytes from byte `from` on, and then all further bytes as they arrive. Returns false
-  /// if this byte is no longer kept.
+  /// Sends all bytes from byte `from` on to `client`, and then all further bytes as they arrive.
+  /// Returns false if byte `from` is no longer kept.
   bool attach(std::shared_ptr<http::EventStream> client, size_t from);
 
   struct State {
@@ -65,28 +65,31 @@ class KeptReply {
 class ReplyStreams {
  public:
   struct Limits {
-    size_t bytes = 1 << 20;  ///< largest number of bytes at the end of a reply that are kept
-    double seconds = 300;    ///< time for which a complete reply is kept
-    size_t complete = 64;    ///< largest number of complete replies
-    size_t name = 200;       ///< largest length of an id
+    /// Number of bytes that are kept of a reply; only its last bytes are kept.
+    size_t bytes = 1 << 20;
+    double seconds = 300;  ///< seconds for which a complete reply is kept
+    size_t complete = 64;  ///< largest number of complete replies that are kept
+    size_t name = 200;     ///< largest length of an id in bytes
   };
 
   ReplyStreams() : ReplyStreams(Limits()) {}
   explicit ReplyStreams(Limits limits, std::function<double()> clock = {});
 
-  /// Returns an exchange whose response is stored under `key` and the request's X-Conversation-Id,
-  /// and is also sent to `client`. If the request has no such header or is Ollama's, returns
-  /// `client` itself. An earlier reply with this id is ended. Throws ApiError if the id is too long
-  /// or not printable.
+  /// Returns an exchange to which the response must be written. The response is then stored under
+  /// `key` and the request's X-Conversation-Id, and is also sent to `client`. If the request has no
+  /// such header, or is a request of Ollama's API, returns `client` itself. An earlier reply with
+  /// the same key and id is cancelled. Throws ApiError if the id is too long or not printable.
   std::shared_ptr<http::Exchange> keep(const std::shared_ptr<http::Exchange>& client,
                                        const std::string& key);
 
-  /// Sends the events of the reply `id` from byte `from` on to the client (GET).
+  /// Responds to a GET request: sends the events of the reply `id` to the client, starting at the
+  /// byte that the request names in "from".
   void send(const std::shared_ptr<http::Exchange>& client, const std::string& key,
             const std::string& id);
-  /// Stops and removes the reply (DELETE).
+  /// Responds to a DELETE request: stops the computation of the reply `id` and removes it.
   http::HttpResponse remove(const std::string& key, const std::string& id);
-  /// Returns the list of the replies of `key`. If `ids` is set, lists only replies with these ids.
+  /// Returns the list of all kept replies of the API key `key`. If `ids` is set, lists only replies
+  /// with these ids.
   http::HttpResponse list(const std::string& key,
                           const std::optional<std::vector<std::string>>& ids);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The model that a server serves, and its settings.
+// Defines ServedModel: the model that a server serves, its settings, and its scheduler.
 
 #include <filesystem>
 #include <memory>
@@ -21,9 +21,10 @@ struct ServedModel {
   std::string name;  ///< name that clients see
   std::string path;
   std::shared_ptr<const Engine> engine;
-  SessionOptions session;            ///< options of all sequences, except for the attention method
-  std::vector<MethodSpec> offers;    ///< further methods that clients may name; empty: any that
-                                     ///< needs no file
+  SessionOptions session;  ///< options of all sequences, except for the attention method
+  /// Methods that clients may name in addition to the server's own; empty: all methods that need no
+  /// file.
+  std::vector<MethodSpec> offers;
   AdapterEngines adapters;           ///< adapters that clients may name
   std::optional<ChatTemplate> chat;  ///< empty: chat requests are rejected
   std::string chat_problem;          ///< reason why there is no chat template
@@ -38,10 +39,10 @@ struct ServedModel {
   std::filesystem::path cache_folder;  ///< folder of --cache-dir; empty: not used
   /// Hash of model and settings; identifies the files in the folder.
   uint64_t cache_fingerprint = 0;
-  DocumentSource* documents =
-      nullptr;  ///< documents of the service that uses the model; null: none
+  /// Finds the documents that requests name; null: there are no documents.
+  DocumentSource* documents = nullptr;
 
-  /// Replies that clients of the Responses API may continue.
+  /// Stored responses of the Responses API, which clients may continue.
   std::shared_ptr<ResponseStore> responses = std::make_shared<ResponseStore>();
 
   std::unique_ptr<EnginePort> port;
@@ -60,21 +61,24 @@ struct ServedModel {
   }
 };
 
-/// A request's choice of how to compute.
+/// The attention method and the adapter that a request selects.
 struct ModelChoice {
   MethodSpec attention;
   std::string adapter;  ///< empty: the model as it is
 };
 
-/// Returns what a request selects by `attention` and by the model's name: NAME, NAME+ADAPTER, and
-/// either of them followed by @METHOD. Throws ApiError for an unknown name or method, and for a
-/// method that the server does not offer.
+/// Returns the method and the adapter that a request selects. `named_model` is the name of the
+/// model in the request: NAME or NAME+ADAPTER, which may be followed by @METHOD. `attention` is a
+/// method, or empty. Throws ApiError for an unknown name or method, and for a method that the
+/// server does not offer.
 ModelChoice choice_of_request(const ServedModel& model, const std::string& named_model,
                               const std::string& attention);
-/// Returns the method that `attention` names; empty: the server's own. Throws as above.
+/// Returns the method that `attention` names. If `attention` is empty, returns the server's own
+/// method. Throws ApiError for an unknown method, and for one that the server does not offer.
 MethodSpec method_of_request(const ServedModel& model, const std::string& attention);
 
-/// Returns the names of the model with its methods and adapters, as GET /v1/models lists them.
+/// Returns all names by which requests can select the model with its methods and adapters. GET
+/// /v1/models lists them.
 std::vector<std::string> names_of(const ServedModel& model);
 
 }  // namespace longhaul::serve

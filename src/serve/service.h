@@ -1,5 +1,6 @@
 #pragma once
-// All paths of the server. It checks who may use them and calls the functions that respond.
+// Service handles all requests to the server. It checks the origin and the API key of a request,
+// and calls the function that responds to the path.
 
 #include <ctime>
 #include <functional>
@@ -44,7 +45,7 @@ class Service {
   std::shared_ptr<ServedModel> model() const;
   void shut_down() { shutting_down_ = true; }
 
-  // Implements functions of http::ServerOptions.
+  // The following functions are callbacks of http::ServerOptions.
   std::optional<http::HttpResponse> check(const http::HttpRequest& request,
                                           http::Fields& reply_fields);
   void handle(const std::shared_ptr<http::Exchange>& exchange);
@@ -65,7 +66,8 @@ class Service {
   void add_session_routes();
   void add_responses_routes();
   void add_ollama_routes();
-  /// Like Page, with the name of the API key. It is used for pages about data of a client.
+  /// Like Page, with the name of the API key. It is used for paths whose response has data of a
+  /// client.
   using OwnPage =
       std::function<Json(const ServedModel&, const http::HttpRequest&, const std::string& key)>;
 

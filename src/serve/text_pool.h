@@ -1,6 +1,6 @@
 #pragma once
-// A pool of threads that parse JSON, render templates and tokenize texts. They are separate from
-// the network's thread and the engine's thread.
+// A TextPool is a pool of threads that parse JSON, render templates and tokenize texts. They are
+// separate from the network's thread and the engine's thread.
 
 #include <condition_variable>
 #include <deque>

@@ -1,5 +1,5 @@
 #pragma once
-// The files of the web page (web/), which cmake/EmbedFiles.cmake embeds in the program.
+// Lists the files of the web page (web/). cmake/EmbedFiles.cmake embeds them in the program.
 
 #include <cstddef>
 #include <span>

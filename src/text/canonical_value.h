@@ -1,7 +1,8 @@
 #pragma once
-// Converts values that can be written in several ways to a canonical form ("yes" becomes "true",
-// and "007" becomes "7"). Each function throws UserError with the permitted values, such as "from 1
-// to 16,777,216 tokens", "true or false" or "avg or max".
+// Converts option values that a user can write in several ways to one canonical text ("yes" becomes
+// "true", and "007" becomes "7"). If the value is not permitted, each function throws a UserError
+// whose message describes the permitted values, such as "from 1 to 16,777,216 tokens", "true or
+// false" or "avg or max".
 
 #include <cstdint>
 #include <span>
@@ -15,12 +16,12 @@ struct NumberRange {
   std::string_view unit;       ///< empty: no unit
 };
 
-/// Returns the canonical form of an integer, for example without leading zeros.
+/// Returns the canonical text of an integer, for example without leading zeros.
 std::string canonical_integer(std::string_view value, const NumberRange& range);
 std::string canonical_real(std::string_view value, const NumberRange& range);
 /// Returns "true" for true, on, yes and 1, and "false" for their opposites.
 std::string canonical_flag(std::string_view value);
-/// Returns the value, which must be one of the names.
+/// Returns `value`, which must be one of `names`.
 std::string canonical_choice(std::string_view value, std::span<const std::string_view> names);
 
 }  // namespace longhaul

@@ -11,15 +11,17 @@ enum class JsonKeys : uint8_t {
   kOnce,        ///< a repeated key in an object throws UserError
 };
 
-/// Throws UserError, without a location, if brackets nest deeper than `deepest` or if there are
-/// more than 8 million values. The number is limited because in "[[],[]," every two bytes need 40
-/// bytes in memory. Real tokenizers have up to 2 million values. Invalid JSON may pass and is
-/// detected by parsing.
+/// Checks JSON before it is parsed. Throws a UserError, which does not name a file, if brackets
+/// nest deeper than `deepest` levels or if there are more than 8 million values. The number of
+/// values is limited because a short text such as "[[],[]," can need 20 times its size in memory.
+/// The files of real tokenizers have up to 2 million values. Invalid JSON is not detected here, but
+/// by the parser.
 void check_json_shape(std::string_view text, int deepest);
 
-/// Parses untrusted JSON. Throws UserError, without a location, if the text is not JSON (with the
-/// offset of the byte), is nested deeper than `deepest`, has a number beyond f64, is larger than 64
-/// MiB, or has too many values (check_json_shape()).
+/// Parses untrusted JSON. Throws a UserError, which does not name a file, if the text is not JSON,
+/// is nested deeper than `deepest` levels, has a number beyond the range of f64, is larger than 64
+/// MiB, or has too many values (check_json_shape()). The message about invalid JSON has the byte
+/// offset of the error.
 nlohmann::json parse_json(std::string_view text, int deepest,
                           JsonKeys keys = JsonKeys::kLastCounts);
 /// Like parse_json(), but also throws UserError if the top level is not an object.

@@ -1,6 +1,6 @@
 #pragma once
-// Options written by users as key=value. They are members of a struct, each declared once with its
-// range, unit and help.
+// Defines options that users write as key=value. Each option is a member of a struct. A function
+// declare() of the struct declares each member once, with its range, unit and description.
 //
 //   struct Options {
 //     int64_t capacity = 2048;
@@ -11,8 +11,9 @@
 //     }
 //   };
 //
-// The member's initializer is the default. The same function describes the options in help, checks
-// the user's values and fills the struct. Attention methods declare their options in this way.
+// The member's initializer is the default. From these declarations, the program prints the help,
+// checks the user's values and fills the struct. Attention methods declare their options in this
+// way.
 
 #include <cstdint>
 #include <functional>
@@ -25,9 +26,10 @@
 
 namespace longhaul {
 
-/// The kinds of options. A kText contains no comma. A kFile is the name of a file to read. An
-/// output file is the name of a file to write, and only the command line may set it. Part options
-/// are the options of a part that another option names; they are joined by +
+/// The kinds of options. The value of a kText contains no comma. A kFile is the name of a file to
+/// read. A kOutputFile is the name of a file to write, and only the command line may set it. Some
+/// attention methods have a component that an option selects by its name. The value of a
+/// kPartOptions consists of the options of this component, joined by +
 /// ("gamma=0.9+min_budget=1024").
 enum class OptionKind : uint8_t {
   kInteger,
@@ -47,37 +49,41 @@ class Option {
  public:
   std::string_view key;
   OptionKind kind = OptionKind::kText;
-  std::string fallback;        ///< default as text; "auto" (for a number): the help explains it
+  std::string fallback;        ///< default as text; "auto" for a number without a fixed default
   std::string_view unit;       ///< "tokens", "share" and so on; empty: none
   double least = 0, most = 0;  ///< inclusive range of numbers
   std::vector<std::string_view> choices;
-  std::vector<std::string_view> not_files;  ///< for kFile: values that are not names of files
-  std::string_view help;                    ///< description in one line
+  /// For kFile: values with a meaning of their own, which are not names of files.
+  std::vector<std::string_view> not_files;
+  std::string_view help;  ///< description in one line
   /// Condition under which the option has an effect, such as "mode=stream". Empty: always.
   std::string_view only_with;
-  std::string_view part_key;  ///< for kPartOptions: key of the option that names the part
-  /// Whether the option was added after sessions had been saved. If it has its default value,
-  /// fingerprints do not include it.
+  std::string_view part_key;  ///< for kPartOptions: key of the option that selects the component
+  /// Whether the option was added to the program after users could already have saved sessions.
+  /// Fingerprints of saved sessions then include it only if it does not have its default value, so
+  /// that old sessions stay valid.
   bool later = false;
 
   bool takes_auto() const { return fallback == "auto"; }
   /// Returns whether this value of a kFile is the name of a file.
   bool names_file(std::string_view value) const;
 
-  /// Restricts the option: it has an effect only if `holds` returns true for the members of the
+  /// Declares that the option has an effect only if `holds` returns true for the members of the
   /// struct. `words` describes the condition to users ("mode=stream", "gates", "no threshold").
-  /// `by` names the options in the condition, separated by bars. The condition must not depend on
-  /// whether a number is at an end of its range, because sweeps use both ends.
+  /// `by` names the options on which the condition depends, separated by "|". The condition must
+  /// not compare a number with its least or greatest permitted value, because programs that try
+  /// many settings use these two values.
   Option& only(std::function<bool()> holds, std::string_view words, std::string_view by);
 
   /// Returns the canonical form of a value: a number without unnecessary digits, or true or false.
-  /// Throws UserError with the owner `whose` ("--attention snapkv"), the option, the value and the
-  /// range.
+  /// Throws UserError if the value is not permitted. The message has the owner of the option,
+  /// `whose` (such as "--attention snapkv"), the option, the value and the range.
   std::string canonical(std::string_view whose, std::string_view value) const;
-  /// Returns why the option has no effect, such as "with mode=oneshot" or "without gates". The
-  /// result is empty if it has an effect. `values` are the values from which the struct was filled.
+  /// Returns the reason why the option has no effect, such as "with mode=oneshot" or "without
+  /// gates". Returns nothing if the option has an effect. `values` are the values from which the
+  /// struct was filled.
   std::optional<std::string> idle(const OptionValues& values) const;
-  /// Returns whether all options in its condition are among `keys`.
+  /// Returns whether all options on which the condition of only() depends are among `keys`.
   bool decided_by(const std::vector<std::string>& keys) const;
 
  private:
@@ -94,8 +100,8 @@ class Option {
 /// The options of one struct. The struct must outlive the list and must not move.
 class OptionList {
  public:
-  /// Declares an option whose member is an int64_t or a std::optional of one. An optional member
-  /// has no default value; its default is "auto", which the help explains.
+  /// Declares an option whose member is an int64_t or a std::optional<int64_t>. An optional member
+  /// is empty by default. Users see this default as "auto", and `help` must explain its meaning.
   template <class Integer>
   Option& integer(Integer& member, std::string_view key, int64_t least, int64_t most,
                   std::string_view unit, std::string_view help) {
@@ -125,17 +131,17 @@ class OptionList {
         [&member](size_t at) { member = static_cast<Enum>(at); }, help);
   }
 
-  /// Declares an option whose member stores the selected name. The name exists as long as the
-  /// program.
+  /// Declares an option whose member is set to the selected name. `names` must be string literals,
+  /// because the member refers to their memory.
   Option& choice(std::string_view& member, std::string_view key,
                  std::initializer_list<std::string_view> names, std::string_view help);
 
-  /// Declares that the struct can be used only if `holds` returns true for its members. `words`
-  /// describes the requirement to users.
+  /// Declares a requirement: the options can be used only if `holds` returns true for the members
+  /// of the struct. `words` describes the requirement to users.
   void needs(std::function<bool()> holds, std::string_view words);
 
   const std::vector<Option>& options() const { return options_; }
-  /// Returns an empty string if there is no requirement.
+  /// Returns `words` of needs(), or an empty string if there is no requirement.
   std::string_view needed() const { return needed_; }
   bool has_what_it_needs() const { return !has_needed_ || has_needed_(); }
   const Option* find(std::string_view key) const;
@@ -158,8 +164,8 @@ class OptionList {
   std::function<bool()> has_needed_;
 };
 
-/// Divides a value such as "5/7/8". Slashes separate several values, because a comma would end the
-/// option.
+/// Splits an option value such as "5/7/8" at the slashes. A list is not separated by commas,
+/// because a comma ends the option.
 std::vector<std::string_view> split_values(std::string_view text);
 
 }  // namespace longhaul

@@ -5,8 +5,8 @@
 
 namespace longhaul {
 
-/// Converts text from a file for use in a one-line message. The text is put in single quotes,
-/// control and non-ASCII bytes become \xNN, and the text is cut after 80 bytes.
+/// Converts text from a file so that it can be quoted in a one-line message. The text is put in
+/// single quotes, control and non-ASCII bytes become \xNN, and the text is cut after 80 bytes.
 std::string printable(std::string_view text);
 
 /// Converts a whole message, including texts quoted in it, to one line for a terminal. Control

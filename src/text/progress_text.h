@@ -8,12 +8,12 @@
 
 namespace longhaul {
 
-/// Smooths the estimate of when work will end. The smoothed estimate changes slowly, so that a
-/// varying load does not make it jump.
+/// Smooths an estimate of the remaining time of some work. The smoothed estimate changes slowly, so
+/// that it does not jump when the load of the machine varies.
 class SmoothedEnd {
  public:
-  /// Returns the estimated seconds that are left. `seconds` have passed since the beginning of the
-  /// work, which is currently expected to take `expected` seconds in total.
+  /// Returns the smoothed estimate of the seconds that are left. `seconds` have passed since the
+  /// beginning of the work, which is currently expected to take `expected` seconds in total.
   double left(double seconds, double expected);
 
  private:
@@ -21,7 +21,8 @@ class SmoothedEnd {
   double updated_ = 0;
 };
 
-/// Returns a roughly known time as text: "5 s", "40 s", "2 min 15 s", "50 min", "2 h 20 min".
+/// Returns a time as text, rounded because it is only an estimate: "5 s", "40 s", "2 min 15 s", "50
+/// min", "2 h 20 min".
 std::string rounded_time(double seconds);
 
 struct ProgressText {

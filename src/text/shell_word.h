@@ -5,8 +5,8 @@
 
 namespace longhaul {
 
-/// Quotes an argument for a POSIX shell. The argument is returned unchanged if possible, and
-/// otherwise in single quotes.
+/// Quotes an argument for a POSIX shell. An argument that needs no quotes is returned unchanged;
+/// any other is put in single quotes.
 std::string shell_word(std::string_view argument);
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Filters text for a terminal. Control characters could otherwise rename its window, write to its
-// clipboard, or hide earlier output.
+// Filters text for a terminal. Without the filter, control characters in a reply could rename the
+// terminal's window, write to its clipboard, or hide earlier output.
 
 #include <string>
 #include <string_view>
@@ -9,8 +9,8 @@ namespace longhaul {
 
 /// Filters text that arrives in pieces. Line feeds and tabs are kept, and a Windows line end
 /// becomes a line feed. All other control characters become U+FFFD. This includes U+009B, which
-/// begins control sequences as ESC [ does. Characters that change the direction of text and invalid
-/// UTF-8 sequences also become U+FFFD.
+/// begins a control sequence like the two characters ESC [. Characters that change the direction of
+/// text and invalid UTF-8 sequences also become U+FFFD.
 class TerminalText {
  public:
   /// Returns the text that is complete so far. The first bytes of an incomplete character are held

@@ -1,6 +1,6 @@
 #pragma once
-// Finds added tokens, which are searched in the text before any other step. They are control tokens
-// and user-defined tokens.
+// Finds added tokens in a text. Added tokens are control tokens and user-defined tokens. They are
+// searched before any other step of tokenization.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace longhaul {
 struct AddedToken {
   std::string text;
   int32_t id = 0;
-  /// Whether it is a control token, which is matched only if the caller permits such tokens in the
-  /// text.
+  /// Whether it is a control token. A control token is found only if the caller permits control
+  /// tokens in the text.
   bool special = false;
   bool lstrip = false;  ///< whether the match includes white space before it
   bool rstrip = false;  ///< whether the match includes white space after it
@@ -29,18 +29,20 @@ struct AddedTokenMatch {
 
 class AddedTokens {
  public:
-  /// Limit for the total size of all texts. Vocabularies have from a few hundred to a hundred
-  /// thousand bytes.
+  /// Limit of the total size of the texts of all added tokens. In real vocabularies it is at most
+  /// about a hundred thousand bytes.
   static constexpr size_t kMostBytes = size_t{8} << 20;
 
   AddedTokens() = default;
-  /// Empty texts are skipped. If texts are equal, the first token is used. Throws UserError (with
-  /// `where`) if the texts exceed kMostBytes in total.
+  /// Tokens with an empty text are skipped. If several tokens have the same text, the first one is
+  /// used. Throws UserError if the texts exceed kMostBytes in total; the message begins with
+  /// `where`.
   explicit AddedTokens(std::vector<AddedToken> tokens, std::string_view where = "added tokens");
 
   /// Returns the matches in the order of the text. Each match is the leftmost one after the
-  /// previous match, and the longest at its position. The time depends only on the length of the
-  /// text.
+  /// previous match, and the longest at its position. Control tokens are found only if
+  /// `with_special` is true. The time depends only on the length of the text, not on the number of
+  /// tokens.
   std::vector<AddedTokenMatch> find_all(std::string_view text, bool with_special) const;
   const AddedToken* with_text(std::string_view text) const;
 

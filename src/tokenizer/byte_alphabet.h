@@ -1,6 +1,7 @@
 #pragma once
-// GPT-2's byte alphabet. Vocabularies of byte-level BPE write each byte as one printable character
-// (a space is U+0120, for example). Inside Longhaul, tokens are plain bytes.
+// Decodes GPT-2's byte alphabet. Files with a vocabulary of byte-level BPE write each byte of a
+// token as one printable character (a space is written as U+0120, for example). Inside Longhaul,
+// tokens are plain bytes.
 
 #include <optional>
 #include <string>

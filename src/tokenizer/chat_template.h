@@ -1,6 +1,8 @@
 #pragma once
-// A model's chat template. It is rendered as in Hugging Face transformers (jinja/template.h), but
-// the texts of messages stay separate from the template's own text.
+// A model's chat template converts a conversation to the text of a prompt. It is a Jinja template,
+// which is rendered as in Hugging Face transformers (jinja/template.h). The result keeps the texts
+// of messages separate from the template's own text, so that messages cannot contain control
+// tokens.
 
 #include <ctime>
 #include <memory>
@@ -25,23 +27,24 @@ struct ChatMessage {
   std::string content;
 };
 
-/// The texts of the model's special tokens, for templates that write them. An empty text is
-/// undefined in the template.
+/// The texts of the model's special tokens. Templates use them as variables such as bos_token. A
+/// variable whose text is empty is undefined.
 struct ChatTokens {
   std::string bos, eos, unknown, padding;
 };
 
 class ChatTemplate {
  public:
-  /// Returns a built-in template by name (`chat_template_names()`). It uses its own tokens if the
-  /// model has none. Throws UserError with a list of the names if the name is unknown.
+  /// Returns a built-in template by name (`chat_template_names()`). The texts of BOS and EOS that
+  /// belong to the built-in template are used if `tokens` has none. Throws UserError with a list of
+  /// the names if the name is unknown.
   static ChatTemplate named(std::string_view name, ChatTokens tokens = {});
 
   /// Returns a built-in template by name, or reads a file with Jinja text.
   static ChatTemplate chosen(const std::string& name_or_file, ChatTokens tokens);
 
-  /// Parses Jinja text. `where` names it in messages. Throws UserError if it is not a valid
-  /// template.
+  /// Parses Jinja text. `where` names the text in error messages. Throws UserError if the text is
+  /// not a valid template.
   static ChatTemplate from_text(std::string_view jinja, ChatTokens tokens,
                                 const std::string& where);
 
@@ -53,26 +56,28 @@ class ChatTemplate {
   /// Returns whether the template supports a system message.
   bool holds_system() const { return holds_system_; }
 
-  /// Sets the date that the template sees. Without this call, a prompt does not depend on the
-  /// current date, so a session saved today can be used tomorrow. strftime_now is then not
-  /// "defined", and templates use their own fallback date. A template that calls it without this
-  /// test gets 26 July 2024.
+  /// Sets the date for the template's function strftime_now. Without this call, prompts do not
+  /// depend on the current date, so that a session saved today can be used tomorrow. The test
+  /// `strftime_now is defined` is then false, and templates with this test use their own fallback
+  /// date. A template that calls the function without the test gets 26 July 2024.
   void use_clock(const std::tm& now) { clock_ = now; }
 
-  /// Renders a whole conversation. The result includes BOS if the template writes it, so encode it
-  /// with `add_special = false`. Throws UserError if the template does not support the messages.
+  /// Renders a whole conversation. Encode the result with `add_special = false`, because the
+  /// template itself writes BOS if the model needs it. Throws UserError if the template does not
+  /// support the messages.
   std::vector<TextSegment> segments(std::span<const ChatMessage> messages,
                                     bool add_generation_prompt) const;
   /// Renders a conversation with tools, documents and other variables of the template. If the model
   /// has several templates and there are tools, the template named tool_use is used. Throws
-  /// UserError also if a message is not an object with a role.
+  /// UserError if the template does not support the messages, or if a message is not an object with
+  /// a role.
   std::vector<TextSegment> segments(const ChatRequest& request) const;
   std::string render(std::span<const ChatMessage> messages, bool add_generation_prompt) const;
 
-  /// Returns the text that a further user message adds after the model's reply, up to the beginning
-  /// of the next reply. It begins with the text that ends the reply. `system` is the system message
-  /// of the conversation, if any. (A template that drops thinking from earlier replies would render
-  /// the whole conversation differently.)
+  /// Returns the text that must follow after the model's reply for a further user message, up to
+  /// the beginning of the next reply. It begins with the text that ends the reply. `system` is the
+  /// system message of the conversation, if any. (Rendering the whole conversation again could
+  /// change its beginning, because some templates remove the reasoning from earlier replies.)
   std::vector<TextSegment> further_turn(std::string_view user_text,
                                         const std::optional<std::string>& system = {}) const;
 
@@ -90,7 +95,7 @@ class ChatTemplate {
   bool holds_system_ = false;
 };
 
-/// Returns the names of the built-in templates: chatml, llama2, llama3 and so on.
+/// Returns the names of the built-in templates, such as chatml and llama3.
 std::vector<std::string_view> chat_template_names();
 
 }  // namespace longhaul

@@ -1,6 +1,6 @@
 #pragma once
-// Converts tokens to text incrementally. A UTF-8 character is returned only when all its bytes have
-// arrived.
+// Converts tokens to text one by one. A token can end within a UTF-8 character. Such a character is
+// returned only when further tokens have completed it.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,8 @@ namespace longhaul {
 
 struct DetokenizerOptions {
   bool skip_special = true;  ///< whether control tokens yield no text
-  /// If true, the tokens begin a text (a reply) and do not continue one. The space that
-  /// SentencePiece puts before a text is then removed.
+  /// Whether the tokens begin a new text, such as a reply, and do not continue a text. If so, the
+  /// space that SentencePiece puts before a text is removed.
   bool starts_text = false;
 };
 
@@ -20,11 +20,11 @@ class Detokenizer {
  public:
   explicit Detokenizer(Tokenizer tokenizer, DetokenizerOptions options = {});
 
-  /// Adds a token. Returns the text that is now complete: valid UTF-8, possibly empty. Bytes that
-  /// can no longer become a character are returned as U+FFFD.
+  /// Adds a token. Returns the characters that are now complete, as valid UTF-8; the result may be
+  /// empty. Bytes that cannot become a valid character any more are returned as U+FFFD.
   std::string push(int32_t id);
 
-  /// Returns the pending bytes as U+FFFD and resets the detokenizer.
+  /// Returns the bytes of an incomplete character as U+FFFD, and resets the detokenizer.
   std::string flush();
 
  private:

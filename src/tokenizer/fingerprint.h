@@ -6,9 +6,9 @@
 
 namespace longhaul {
 
-/// Returns a hash of the tokenizer. It is equal for tokenizers that produce the same ids and texts,
-/// whatever kind of file they come from. Except for collisions, it differs if a token, a merge, a
-/// pattern or a step differs.
+/// Returns a hash of the tokenizer. Two tokenizers with the same tokens, merges, patterns and steps
+/// have the same hash, even if they were loaded from files in different formats. If any of these
+/// differs, the hashes differ (except for collisions).
 uint64_t tokenizer_fingerprint(const Tokenizer& tokenizer);
 
 }  // namespace longhaul

@@ -7,7 +7,8 @@
 
 namespace longhaul {
 
-/// A JSON value, and its location for messages, such as "tokenizer.json: model.vocab".
+/// A JSON value and its location, such as "tokenizer.json: model.vocab", which error messages
+/// contain.
 class JsonField {
  public:
   JsonField(const nlohmann::json& value, std::string where)
@@ -20,7 +21,7 @@ class JsonField {
   /// Returns a member of an object, or JSON null if it is absent. Throws UserError if this is not
   /// an object.
   JsonField operator[](std::string_view key) const;
-  /// Returns an element of an array.
+  /// Returns the element of an array at `index`.
   JsonField at(size_t index) const;
   size_t array_size() const;  ///< throws UserError if this is not an array
 
@@ -28,7 +29,7 @@ class JsonField {
   int64_t integer() const;
   bool flag(bool when_absent) const;
   std::string text_or(std::string_view when_absent) const;
-  /// Returns the type of a `{"type": ...}` object. The result is empty for null.
+  /// Returns the member "type" of an object. The result is empty if the value is null.
   std::string type() const;
 
   [[noreturn]] void wrong(std::string_view wanted) const;
@@ -38,8 +39,8 @@ class JsonField {
   std::string where_;
 };
 
-/// Parses JSON. Throws UserError if it is invalid or has a hostile shape (check_json_shape()).
-/// `where` is the name of the file.
+/// Parses JSON. Throws UserError if the text is not JSON, or if it is nested too deep or has too
+/// many values (check_json_shape()). `where` is the name of the file.
 nlohmann::json parse_json(std::string_view text, const std::string& where);
 
 }  // namespace longhaul

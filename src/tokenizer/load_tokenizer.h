@@ -1,5 +1,6 @@
 #pragma once
-// Loads tokenizers. All functions throw UserError with a line that names the file or key.
+// Loads tokenizers. All functions throw a UserError that names the file or key if the tokenizer is
+// missing or invalid.
 
 #include <filesystem>
 

@@ -1,8 +1,8 @@
 #pragma once
 // Merges the symbols of one word by byte-pair encoding. The pair with the lowest rank is merged
 // first. If ranks are equal, the leftmost pair is merged first. This continues until no pair can be
-// merged. A heap of pairs over a linked list makes the time n log n in the length of the word.
-// Source: Sennrich et al. 2016 (arXiv 1508.07909).
+// merged. The symbols form a linked list, and a heap has the pairs. The time is therefore O(n log
+// n) for a word of n symbols. Source: Sennrich et al. 2016 (arXiv 1508.07909).
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace longhaul {
 
-/// A part of a word: initially a byte or a character, later the result of merges.
+/// A symbol is a part of a word. At first it is a byte or a character; later it is the result of
+/// merges.
 struct Symbol {
   int32_t id;    ///< token id; negative: not a token, so it cannot be merged
   size_t begin;  ///< offset of the symbol's first byte in the word
@@ -29,7 +30,7 @@ class SymbolMerger {
     int32_t rank;
     int32_t result;
     size_t left, right;         // indices of the two symbols
-    int32_t left_id, right_id;  // ids at that time: a candidate is stale if either has changed
+    int32_t left_id, right_id;  // ids at creation; the candidate is stale if one has changed
   };
   static bool later(const Candidate& a, const Candidate& b);
   void consider(const MergeTable& table, const std::vector<Symbol>& symbols, size_t left,

@@ -1,6 +1,6 @@
 #pragma once
-// The merges of neighbouring symbols. The table maps a pair of symbols to the rank and the result
-// of their merge.
+// MergeTable maps a pair of neighbouring symbols of a word to the symbol into which they are
+// merged. A symbol is a part of a word (merge_symbols.h).
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,6 @@
 #pragma once
-// Built-in chat templates for models that have none (`--chat-template NAME`).
+// Lists the built-in chat templates. `--chat-template NAME` selects one for a model that has no
+// template.
 
 #include <span>
 #include <string>
@@ -10,7 +11,7 @@ namespace longhaul {
 struct NamedChatTemplate {
   std::string name;
   std::string jinja;
-  std::string bos, eos;  ///< used if the model has none
+  std::string bos, eos;  ///< used if the model defines no such token
 };
 
 std::span<const NamedChatTemplate> named_chat_templates();

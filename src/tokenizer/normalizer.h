@@ -1,6 +1,6 @@
 #pragma once
-// Normalizes text before it is split into words. Longhaul represents SentencePiece's visible space
-// (U+2581) by an ordinary space, in texts and in vocabularies. Steps therefore refer to spaces.
+// Normalizes text before it is split into words. SentencePiece writes a space as U+2581. Longhaul
+// uses an ordinary space instead, in texts, in vocabularies, and in the steps defined here.
 
 #include <string>
 #include <string_view>
@@ -24,9 +24,9 @@ struct NormalizeStep {
   bool only_at_start = false;
 };
 
-/// Throws UserError (with `where`) if `grown` bytes exceed the limit for the output of normalizers.
-/// The limit is 64 times `input` plus 1 MiB. Unicode's normalization forms produce at most 11 times
-/// the input.
+/// Throws UserError with `where` if `grown`, the size of the normalized text, exceeds 64 times
+/// `input` plus 1 MiB. A hostile file could otherwise exhaust the memory. Unicode's normalization
+/// forms produce at most 11 times the input.
 void check_growth(std::string_view where, size_t input, size_t grown);
 
 class Normalizer {
@@ -34,8 +34,9 @@ class Normalizer {
   void add(NormalizeStep step) { steps_.push_back(std::move(step)); }
   const std::vector<NormalizeStep>& steps() const { return steps_; }
 
-  /// Applies all steps. `text` is valid UTF-8 and not empty. `at_start` states that it begins the
-  /// input. Throws UserError as check_growth() does, before memory is allocated.
+  /// Applies all steps. `text` must be valid UTF-8 and not empty. `at_start` is true if it is the
+  /// beginning of the input. Throws the UserError of check_growth() before it allocates too much
+  /// memory.
   std::string apply(std::string text, bool at_start, std::string_view where) const;
 
  private:

@@ -10,8 +10,8 @@
 
 namespace longhaul {
 
-/// The treatment of ranges that the pattern of a split matches. The names are those of Hugging Face
-/// tokenizers.
+/// Determines what becomes of the ranges that the pattern of a split matches. The names are those
+/// of the Hugging Face library tokenizers.
 enum class SplitBehaviour {
   removed,
   isolated,  ///< each match becomes a piece
@@ -29,9 +29,9 @@ struct Split {
 class PreTokenizer {
  public:
   void add(Split split) { splits_.push_back(std::move(split)); }
-  /// Adds a split before every space that follows another character. The split keeps words short.
-  /// Use it only if no token of the vocabulary has a space after another character, because then
-  /// the split does not change the result.
+  /// Adds a split before every space that follows another character, so that words become short and
+  /// tokenization becomes fast. Use it only if no token of the vocabulary has a space after another
+  /// character. The split then does not change the result.
   void cut_before_blanks() { cut_before_blanks_ = true; }
 
   const std::vector<Split>& splits() const { return splits_; }
@@ -44,17 +44,19 @@ class PreTokenizer {
   bool cut_before_blanks_ = false;
 };
 
-/// The pattern of GPT-2, which ByteLevel in a tokenizer.json also uses.
+/// The pattern with which GPT-2 splits text. The pre-tokenizer ByteLevel of tokenizer.json also
+/// uses it.
 inline constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// A pre-tokenizer that the key `tokenizer.ggml.pre` of a GGUF file names, as in llama.cpp.
+/// A pre-tokenizer of llama.cpp. The key `tokenizer.ggml.pre` of a GGUF file names it.
 struct NamedPreTokenizer {
   std::string_view names;  ///< all names of the pre-tokenizer, separated by spaces
   std::vector<std::string_view> patterns;
-  bool ignore_merges = false;  ///< whether a word that is a token is not split and merged
-  bool add_bos = false;        ///< whether BOS is added if the file does not specify this
-  bool nfc = false;            ///< whether the model's original tokenizer normalizes text to NFC
+  /// Whether a word that is a token becomes this token without merging.
+  bool ignore_merges = false;
+  bool add_bos = false;  ///< whether BOS is added if the file does not specify this
+  bool nfc = false;      ///< whether the model's original tokenizer normalizes text to NFC
 };
 
 /// Returns the pre-tokenizer with this name. Throws UserError with `where` and the known names if

@@ -1,8 +1,8 @@
 #pragma once
-// Finds the positions in a text at which strings of a list begin. It is an Aho-Corasick automaton
-// (Aho and Corasick 1975) over the reversed strings, and it reads the text from its end to its
-// beginning. In this direction, it finds the longest string that begins at a position. In the other
-// direction, it would find the longest string that ends there.
+// TokenAutomaton finds all positions in a text at which one of many strings begins. It is an
+// Aho-Corasick automaton (Aho and Corasick 1975) of the reversed strings, and it reads the text
+// from its end to its beginning. In this way, it finds the longest string that begins at a
+// position. If it read the text forwards, it would find the longest string that ends at a position.
 
 #include <array>
 #include <cstddef>
@@ -25,8 +25,9 @@ class TokenAutomaton {
   /// each byte of text.
   explicit TokenAutomaton(std::span<const Entry> entries);
 
-  /// Calls visit(begin, index) for every position at which an entry begins, with the longest entry.
-  /// The last position comes first. Special entries are found only if `with_special` is true.
+  /// Calls visit(begin, index) for every position at which an entry begins. `index` is that of the
+  /// longest such entry. The last position comes first. Special entries are found only if
+  /// `with_special` is true.
   template <class Visit>
   void from_the_end(std::string_view text, bool with_special, Visit&& visit) const {
     if (states_.empty()) return;
@@ -51,7 +52,9 @@ class TokenAutomaton {
   uint32_t child(uint32_t state, uint8_t byte) const;
   uint32_t step(uint32_t state, uint8_t byte) const;
 
-  std::vector<State> states_;  // the root first, then by length; one additional state at the end
+  // The root comes first. The others are in ascending order of the lengths of their strings. One
+  // additional state at the end marks the end of the last state's edges.
+  std::vector<State> states_;
   std::vector<uint8_t> edges_;
   std::array<uint32_t, 256> from_root_{};
 };

@@ -1,7 +1,7 @@
 #pragma once
-// Converts text to token ids and back. This class serves all kinds of vocabularies. Loaders
-// (load_tokenizer.h) fill a TokenizerModel, which this class applies. Copies share the model, and
-// all functions are thread-safe.
+// Converts text to token ids and back. A Tokenizer applies a TokenizerModel, which the loaders
+// create (load_tokenizer.h). It supports all kinds of vocabularies. Copies of a Tokenizer share the
+// model. All functions are thread-safe.
 
 #include <cstdint>
 #include <memory>
@@ -21,14 +21,15 @@ struct EncodeOptions {
   bool parse_special = false;
 };
 
-/// A part of a prompt. Chat templates set `parse_special` for their own text but not for the user's
-/// text. Users can therefore not write control tokens into a conversation.
+/// A part of a prompt's text. ChatTemplate sets `parse_special` for the template's own text, but
+/// not for the texts of messages. Users can therefore not write control tokens into a conversation.
 struct TextSegment {
   std::string text;
   bool parse_special = false;
 };
 
-/// One token of a sequence, and the offset of its bytes in the concatenation of all pieces.
+/// One token of a sequence. `begin` is the offset of its bytes in the concatenation of the bytes of
+/// all tokens.
 struct TokenSpan {
   int32_t id = 0;
   std::string_view piece;  ///< raw bytes, possibly a part of a UTF-8 character; owned by the model
@@ -44,14 +45,13 @@ class Tokenizer {
   std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {},
                               size_t* replaced = nullptr) const;
 
-  /// Encodes the segments as one text. Words may cross the borders of segments, but control tokens
-  /// are recognised only inside `parse_special` segments.
+  /// Encodes the segments as one text. A token may extend across the border of two segments.
+  /// Control tokens are recognised only inside segments with `parse_special`.
   std::vector<int32_t> encode(std::span<const TextSegment> segments, bool add_special,
                               size_t* replaced = nullptr) const;
 
-  /// Returns the text of tokens. It is always valid UTF-8, and invalid sequences become U+FFFD. The
-  /// space that SentencePiece puts before a text is removed. Ids outside the vocabulary yield
-  /// U+FFFD.
+  /// Returns the text of tokens as valid UTF-8. Invalid sequences become U+FFFD. The space that
+  /// SentencePiece puts before a text is removed. Ids outside the vocabulary yield U+FFFD.
   std::string decode(std::span<const int32_t> ids, bool skip_special = true) const;
 
   /// Returns the raw bytes of a token, or the name of a control token. The result is empty for an
@@ -59,7 +59,8 @@ class Tokenizer {
   std::string_view piece(int32_t id) const;
   std::vector<TokenSpan> spans(std::span<const int32_t> ids) const;
 
-  /// Returns the number of tokens at the end that contain the last `bytes` bytes of the text.
+  /// Returns how many tokens at the end of `ids` are needed to contain the last `bytes` bytes of
+  /// the text.
   int64_t tokens_of_tail(std::span<const int32_t> ids, size_t bytes) const;
 
   size_t vocab_size() const;  ///< returns the highest id plus 1
@@ -67,15 +68,17 @@ class Tokenizer {
   std::optional<int32_t> eos_id() const;
   bool adds_bos() const;  ///< returns whether `add_special` prepends BOS
 
-  /// Returns true for every token that ends a reply: eos, eot, eom, tokens of the generation
-  /// config, and control tokens with a known text such as `<|im_end|>`.
+  /// Returns whether the token ends a reply. A token ends a reply if the model's files name it as
+  /// eos, eot or eom, if generation_config.json lists it as an end token, or if it is a control
+  /// token with a known text such as `<|im_end|>`.
   bool end_of_generation(int32_t id) const;
-  /// Returns true for tokens that end a reply, and for tokens that end one of several messages of a
-  /// reply (such as gpt-oss's `<|end|>`).
+  /// Returns whether the token ends a reply, or ends one of several messages of which a reply
+  /// consists (such as gpt-oss's `<|end|>`).
   bool end_of_message(int32_t id) const;
 
   bool is_special(int32_t id) const;  ///< returns true for control tokens, which decoded text omits
-  /// Returns the id of the control or added token with exactly this text.
+  /// Returns the id of the control token or added token with exactly this text, or nothing if there
+  /// is none.
   std::optional<int32_t> special_token(std::string_view text) const;
 
   /// Returns one line with the kind of vocabulary, the pre-tokenizer and the size.

@@ -1,6 +1,6 @@
 #pragma once
-// All data of a tokenizer. Loaders fill it, and Tokenizer applies it in this order: added tokens,
-// normalizer, pre-tokenizer, merges, BOS and EOS.
+// TokenizerModel has all data of a tokenizer. Loaders create it. Tokenizer applies the members in
+// this order: added tokens, normalizer, pre-tokenizer, merges, prefix and suffix.
 
 #include <cstdint>
 #include <optional>
@@ -17,33 +17,37 @@
 namespace longhaul {
 
 struct TokenizerModel {
-  std::string description;  ///< kind of vocabulary and pre-tokenizer, for display
-  std::string source;       ///< file or folder that it was loaded from, for messages
+  /// Names of the vocabulary's kind and of the pre-tokenizer, for display.
+  std::string description;
+  std::string source;  ///< file or folder from which it was loaded, for error messages
   Vocabulary vocabulary;
   AddedTokens added;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   MergeModel merges;
 
-  std::vector<int32_t> prefix, suffix;  ///< tokens that add_special puts before and after a text
+  /// Tokens before and after a text with add_special, such as BOS and EOS.
+  std::vector<int32_t> prefix, suffix;
   std::optional<int32_t> bos, eos;
   std::vector<int32_t> end_of_generation;  ///< ascending, without duplicates
-  /// end_of_generation, and tokens that end one message of a reply.
+  /// All tokens of end_of_generation, and further tokens that end one message of a reply.
   std::vector<int32_t> end_of_message;
   /// Whether decoding removes one space from the beginning of a text.
   bool drops_first_space = false;
 };
 
-/// Returns the turn marks of this vocabulary. They depend on its added tokens.
+/// Returns the rules (TurnMarks) by which tokens of the model's vocabulary begin or end a turn.
+/// They depend on the added tokens.
 TurnMarks turn_marks(const TokenizerModel& model);
 
-/// Sets `end_of_generation` and `end_of_message`. They consist of `ids` without ids outside the
-/// vocabulary, of eos, and of control or added tokens whose text is known to end a turn. A token
-/// that never ends a reply in this vocabulary (TurnMarks) is omitted, even if `ids` contains it.
+/// Sets `end_of_generation` and `end_of_message`. `ids` are the end tokens that the model's files
+/// name; ids outside the vocabulary are ignored. The result also contains eos, and the control and
+/// added tokens whose text is known to end a turn. A token for which TurnMarks::never_ends_reply()
+/// is true is left out, even if `ids` contains it.
 void set_end_of_generation(TokenizerModel& model, std::vector<int64_t> ids);
 
-/// Returns true if no normal token contains a space after another character. In this case no merge
-/// can cross such a position, and PreTokenizer::cut_before_blanks() changes only the speed.
+/// Returns whether no normal token contains a space after another character. If so,
+/// PreTokenizer::cut_before_blanks() changes only the speed and not the result.
 bool blanks_only_begin_tokens(const Vocabulary& vocabulary);
 
 }  // namespace longhaul

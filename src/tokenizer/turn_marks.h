@@ -1,14 +1,15 @@
 #pragma once
-// Recognises, by their text, control tokens that begin or end a turn of a conversation. The rules
-// follow llama.cpp (src/llama-vocab.cpp), so that a model stops at the same token in both programs.
+// Recognises, by their texts, the control tokens that begin or end a turn of a conversation. The
+// rules are those of llama.cpp (src/llama-vocab.cpp), so that replies end at the same token in both
+// programs.
 
 #include <functional>
 #include <string_view>
 
 namespace longhaul {
 
-/// In some vocabularies, a string does not have its usual meaning. The other tokens of the
-/// vocabulary determine which tokens are marks.
+/// Some texts mean different things in different vocabularies. The other tokens of the vocabulary
+/// then determine the meaning.
 class TurnMarks {
  public:
   /// `has_token` returns whether the vocabulary has a token with exactly this text.
@@ -18,18 +19,19 @@ class TurnMarks {
   /// `<|return|>`.
   bool ends_reply(std::string_view text) const;
 
-  /// Returns whether the token ends a message of a conversation. This includes all tokens for which
-  /// ends_reply() is true. Another example is `<|end|>`, which gpt-oss writes after its analysis
-  /// before it continues with its answer.
+  /// Returns whether the token ends a message of a conversation. These are all tokens for which
+  /// ends_reply() is true, and tokens such as `<|end|>`, which gpt-oss writes between its analysis
+  /// and its answer.
   bool ends_message(std::string_view text) const;
 
-  /// Returns whether the token begins or ends a turn. Some model files mark such tokens as ordinary
-  /// tokens, which plain text may contain. A user's text could then end its turn and begin another,
-  /// so these tokens are treated as control tokens.
+  /// Returns whether the token begins or ends a turn. Such tokens are always treated as control
+  /// tokens. Some model files declare them as ordinary tokens, which plain text may contain; a
+  /// user's text could then end the user's turn and begin another.
   bool is_mark(std::string_view text) const;
 
-  /// Returns whether the text never ends a reply in this vocabulary, although it ends a turn in
-  /// others. This holds even if the model file names it as an end token.
+  /// Returns whether the token does not end a reply in this vocabulary, although its text ends a
+  /// turn in other vocabularies. It does not end a reply even if the model file names it as an end
+  /// token.
   bool never_ends_reply(std::string_view text) const;
 
  private:

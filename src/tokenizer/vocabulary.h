@@ -1,5 +1,6 @@
 #pragma once
-// The tokens: their bytes and kinds.
+// A Vocabulary lists the tokens of a model, with their bytes and kinds. The index of a token is its
+// id.
 
 #include <cstdint>
 #include <optional>
@@ -15,10 +16,11 @@ namespace longhaul {
 enum class TokenKind : uint8_t {
   normal,
   unknown,
-  control,       ///< special: never produced from plain text, and decoded to no text
-  user_defined,  ///< matched as a whole before any other step, and decoded to its text
-  unused,        ///< an id without a token
-  byte,          ///< a single byte, for characters that are not in the vocabulary
+  control,  ///< control token: never produced from plain text, and decoded to an empty text
+  /// Found in a text before any other step (added_tokens.h), and decoded to its text.
+  user_defined,
+  unused,  ///< an id without a token
+  byte,    ///< a single byte of a character that has no token
 };
 
 struct Token {

@@ -1,5 +1,6 @@
 #pragma once
-// A cache of words and their ids. Texts repeat words, so most words are merged only once.
+// WordCache stores words and their token ids. Texts repeat words, so that most words need to be
+// encoded only once.
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +16,8 @@ class WordCache {
   /// Returns the ids of the word, or nothing if it is not in the cache. The result is valid until
   /// the next put().
   std::optional<std::span<const int32_t>> find(std::string_view word) const;
-  /// Adds a word that is not in the cache. If the cache has become too large, it is cleared first.
+  /// Adds a word, which must not be in the cache. If the cache is full, all its words are removed
+  /// first.
   void put(std::string_view word, std::span<const int32_t> ids);
 
   static bool worth_keeping(std::string_view word) { return word.size() <= 64; }

@@ -1,6 +1,7 @@
 #pragma once
-// Encodes one word to token ids: it divides the word into symbols (bytes or characters), merges
-// them, and applies fallbacks.
+// Encodes one word to token ids. The word is split into symbols (bytes or characters), the symbols
+// are merged (merge_symbols.h), and symbols that are not tokens are replaced as MergeModel
+// specifies.
 
 #include <cstdint>
 #include <string>
@@ -19,20 +20,21 @@ namespace longhaul {
 struct MergeModel {
   enum class Start { bytes, characters };
 
-  Start start = Start::bytes;  ///< symbols of a word before the first merge
+  Start start = Start::bytes;  ///< the symbols into which a word is split
   MergeTable merges;
-  bool ignore_merges = false;  ///< whether a word that is a token is not split and merged
+  /// Whether a word that is a token becomes this token without merging.
+  bool ignore_merges = false;
   /// Whether a character without a token is encoded as the tokens of its bytes.
   bool byte_fallback = false;
   bool fuse_unknown = false;  ///< whether consecutive unknown characters become one unknown token
   int32_t unknown = -1;       ///< token for text that cannot be encoded; -1: such text is skipped
-  /// Characters that occur in tokens but are not tokens themselves. They get ids beyond the
-  /// vocabulary, so that they can take part in merges.
+  /// Characters that occur in tokens but are not tokens themselves. They have ids beyond the
+  /// vocabulary, so that merges can contain them.
   std::unordered_map<std::string, int32_t, SeededHash> extra_characters;
 };
 
-/// Encodes words on one thread. The object has scratch memory and a cache. The vocabulary and the
-/// model must outlive it.
+/// Encodes words. An object must be used by one thread only, because it has a cache and memory that
+/// it reuses. The vocabulary and the model must outlive it.
 class WordEncoder {
  public:
   WordEncoder(const Vocabulary& vocabulary, const MergeModel& model)

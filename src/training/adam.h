@@ -1,5 +1,5 @@
 #pragma once
-// Adam is the optimiser for training gates.
+// Adam is the optimiser that trains the gates of DuoAttention.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +16,11 @@ class Adam {
   Adam(std::vector<double> mean, std::vector<double> square, int64_t steps)
       : mean_(std::move(mean)), square_(std::move(square)), steps_(steps) {}
 
-  /// Updates x by one step with the learning rate `rate`.
+  /// Changes the parameters `x` by one step. `gradient` is the gradient of the loss with respect to
+  /// x, and `rate` is the learning rate.
   void step(const std::vector<double>& gradient, double rate, std::vector<double>& x);
 
-  // These functions return the state, so that it can be saved.
+  // The following functions return the state of the optimiser, so that it can be saved.
   const std::vector<double>& mean() const { return mean_; }
   const std::vector<double>& square() const { return square_; }
   int64_t steps() const { return steps_; }

@@ -1,7 +1,8 @@
 #pragma once
-// FrozenDecoder computes a decoder with frozen weights over a whole text, forward and backward. It
-// stores the residual stream before every layer, and the intermediate values of one layer. The
-// backward pass recomputes each layer (Chen et al. 2016, arXiv:1604.06174).
+// FrozenDecoder computes the layers of a model over a whole text, forward and backward. Weights are
+// frozen: no gradients with respect to them are computed. The forward pass stores the residual
+// stream before every layer. The backward pass computes each layer forward again, so that the
+// intermediate results of only one layer are stored (Chen et al. 2016, arXiv:1604.06174).
 
 #include <span>
 #include <vector>
@@ -10,20 +11,22 @@
 
 namespace longhaul {
 
-/// Gradients with respect to q, k and v, the inputs of attention. They have the shapes of q, k and
-/// v.
+/// Gradients with respect to the inputs of attention, q, k and v. They have the same shapes as q, k
+/// and v.
 struct AttentionRowGradients {
   View<float> q, k, v;
 };
 
-/// Computes the attention of every layer, in the forward pass and in the backward pass.
+/// The interface of the attention that FrozenDecoder uses, in the forward pass and in the backward
+/// pass.
 class AttentionRule {
  public:
   virtual ~AttentionRule() = default;
-  /// Computes the output of attention, mixed [rows, heads * head_dim].
+  /// Computes the output of attention of a layer, `mixed` [rows, heads * head_dim]. A row is a
+  /// token of the text.
   virtual void forward(int layer, const AttentionRows& rows, View<float> mixed) = 0;
-  /// Adds the gradients with respect to the rows to `d`. d_mixed is the gradient with respect to
-  /// `mixed`. The preceding call must be forward() for the same layer and rows.
+  /// Adds the gradients with respect to `rows` to `d`. `d_mixed` is the gradient with respect to
+  /// `mixed`. The preceding call must have been forward() with the same layer and rows.
   virtual void backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                         const AttentionRowGradients& d) = 0;
 };
@@ -31,38 +34,39 @@ class AttentionRule {
 class FrozenDecoder {
  public:
   /// Creates a decoder on the host. `model` must outlive it. Throws UserError if the model needs
-  /// operations beyond those of llama, qwen and phi3 (ModelConfig::beyond_plain).
+  /// operations that llama, qwen and phi3 do not need (ModelConfig::beyond_plain).
   FrozenDecoder(const Model& model, Compute compute);
-  /// Creates a decoder on the device that holds the weights. All views then refer to the memory of
-  /// the device.
+  /// Creates a decoder on the device to which the weights of `model` have been copied. All views
+  /// then refer to device memory.
   explicit FrozenDecoder(const std::shared_ptr<const DeviceModel>& model);
 
-  /// Returns the bytes of device memory, without the weights, for a forward and backward pass over
-  /// `tokens` tokens with gated attention. If `keep` is true, they include the full attention
-  /// outputs of all layers (FullAttention).
+  /// Returns the device memory in bytes, without the weights, that a forward and backward pass over
+  /// `tokens` tokens with GatedAttention needs. If `keep` is true, the result includes the
+  /// attention outputs of all layers, which FullAttention then stores.
   static size_t device_bytes(const Model& model, int64_t tokens, bool keep);
 
   /// Returns the queue on which the decoder computes.
   Queue& queue() const { return layer_.weights().queue(); }
-  /// Processes a whole text at positions 0, 1, .... Returns the hidden states after the last layer,
-  /// [tokens, hidden]. They are valid until the next call. If `keep` is true, stores what
-  /// backward() needs.
+  /// Processes a whole text, whose tokens have the positions 0, 1, and so on. Returns the hidden
+  /// states after the last layer, [tokens, hidden]. They are valid until the next call. If `keep`
+  /// is true, stores the residual streams, which backward() needs.
   View<const float> forward(std::span<const int32_t> tokens, AttentionRule& attention, bool keep);
-  /// Computes the backward pass of the last forward() with `keep`. On input, d [tokens, hidden] is
-  /// the gradient with respect to the hidden states that forward() returned. On return, it is the
-  /// gradient with respect to the embedded tokens. `attention` receives the gradients of every
-  /// layer.
+  /// Computes the backward pass of the preceding forward(), whose `keep` must have been true. On
+  /// input, `d` [tokens, hidden] is the gradient with respect to the result of forward(). On
+  /// return, it is the gradient with respect to the embeddings of the tokens. Calls
+  /// attention.backward() for every layer.
   void backward(AttentionRule& attention, View<float> d);
 
-  /// final_norm() computes normed = final_norm(hidden) for some rows. final_norm_backward()
-  /// computes d_hidden from d_normed. Both run on the host, on copies of the rows, because losses
-  /// use only few rows of a text.
+  /// final_norm() applies the norm after the last layer to `rows` rows of hidden states.
+  /// final_norm_backward() computes `d_hidden`, the gradient with respect to the input of the norm,
+  /// from `d_normed`, the gradient with respect to its output. Both run on the host, on copies of
+  /// the rows, because a loss depends on only a few tokens of a text.
   void final_norm(View<const float> hidden, int64_t rows, float* normed) const;
   void final_norm_backward(View<const float> hidden, const float* d_normed, int64_t rows,
                            View<float> d_hidden) const;
 
-  /// Returns the attention shape of a layer for the current text: causal, and limited to the
-  /// layer's sliding window if it has one.
+  /// Returns the shape of causal attention in a layer over the current text. It includes the
+  /// layer's sliding window if the model has one.
   TextAttention causal(int layer) const;
   int64_t tokens() const { return tokens_; }
 
@@ -75,7 +79,7 @@ class FrozenDecoder {
   TextRotations rotations_;
   int64_t tokens_ = 0;
   bool kept_ = false;
-  // Residual stream before every layer and after the last one; without `keep` only one of them.
+  // Residual streams before every layer and after the last one. Without `keep`, only one is stored.
   std::vector<Array<float>> inputs_;
   Array<float> mixed_, dq_, dk_, dv_;
 };

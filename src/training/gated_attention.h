@@ -1,7 +1,8 @@
 #pragma once
-// Computes attention with a gate for every KV head, as DuoAttention trains it (Xiao et al. 2024,
-// section 2.2): out = a * full + (1 - a) * streaming. `full` is attention over all keys.
-// `streaming` is attention over the first and the most recent keys.
+// Computes attention with a gate a for every KV head, as DuoAttention does for training (Xiao et
+// al. 2024, section 2.2). The output is a * full + (1 - a) * streaming. `full` is the output of
+// attention over all keys. `streaming` is the output of attention over only the first and the most
+// recent keys.
 
 #include <vector>
 
@@ -10,13 +11,14 @@
 
 namespace longhaul {
 
-/// Gates, [layer][KV head]. Values are limited to 0 to 1 when they are used.
+/// Gates, [layer][KV head]. A gate below 0 or above 1 counts as 0 or 1.
 using Gates = std::vector<std::vector<float>>;
 
 /// Full attention in every layer, as the model itself computes it.
 class FullAttention final : public AttentionRule {
  public:
-  /// If `keep` is true, the outputs of all layers are stored, for GatedAttention::Full::kOfModel.
+  /// If `keep` is true, stores the outputs of all layers, which GatedAttention::Full::kOfModel
+  /// needs.
   FullAttention(const FrozenDecoder& decoder, AttendCompute compute, bool keep)
       : decoder_(decoder), attend_(decoder.queue(), compute), keep_(keep) {}
 
@@ -24,9 +26,9 @@ class FullAttention final : public AttentionRule {
   void backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                 const AttentionRowGradients& d) override;
 
-  /// Returns the stored output of a layer, [rows, heads * head_dim].
+  /// Returns the stored output of a layer, [tokens, heads * head_dim].
   View<const float> output(int layer) const { return nth(outputs_, layer).view(); }
-  /// Returns the log of the softmax denominators, [rows, heads], of the last call of forward().
+  /// Returns the logs of the softmax denominators, [tokens, heads], of the preceding forward().
   View<const float> lse() const { return lse_.view(); }
 
  private:
@@ -39,19 +41,20 @@ class FullAttention final : public AttentionRule {
 
 class GatedAttention final : public AttentionRule {
  public:
-  /// Selects the text from which full attention is computed.
+  /// Selects how `full`, the output of full attention, is obtained.
   enum class Full : uint8_t {
-    kOfStream,  ///< the text in the model with gates (formula of the paper)
-    kOfModel    ///< the text in the model without gates (code of the authors)
+    /// Computed from the queries, keys and values of the model with gates (formula in the paper).
+    kOfStream,
+    kOfModel  ///< stored by a forward pass of the model without gates (authors' code)
   };
-  /// The keys that streaming attention sees: the first `sink` keys, and the last `recent` keys
-  /// including the row's own key.
+  /// The keys of streaming attention: the first `sink` keys, and the last `recent` keys including
+  /// the token's own key.
   struct Sight {
     int64_t sink = 128, recent = 256;
   };
 
-  /// For Full::kOfModel, `model` holds the outputs of the same text without gates. Otherwise it is
-  /// null.
+  /// For Full::kOfModel, `model` must have stored the attention outputs of a forward pass over the
+  /// same text without gates. For Full::kOfStream, `model` is null.
   GatedAttention(const FrozenDecoder& decoder, AttendCompute compute, const Gates& gates,
                  const Sight& sight, const FullAttention* model);
 
@@ -59,7 +62,8 @@ class GatedAttention final : public AttentionRule {
   void backward(int layer, const AttentionRows& rows, View<const float> d_mixed,
                 const AttentionRowGradients& d) override;
 
-  /// Returns the gradient with respect to the gates, summed over all backward passes so far.
+  /// Returns the gradient of the loss with respect to the gates, summed over all backward passes so
+  /// far.
   Gates gradient() const;
 
  private:
@@ -73,8 +77,10 @@ class GatedAttention final : public AttentionRule {
   Sight sight_;
   const FullAttention* model_;
   std::vector<Array<float>> gradient_;  // per layer: gradient with respect to its gates
-  Array<float> shares_;                 // factors of full or of streaming attention in one layer
-  // Results for the layer in the last call of forward().
+  Array<float> shares_;                 // in one layer: the factors a or 1 - a of the heads
+  // full_ to streaming_lse_ are the outputs and the logs of the softmax denominators of the layer
+  // in the preceding forward(). part_ is the gradient with respect to one of the two outputs in
+  // backward().
   Array<float> full_, full_lse_, streaming_, streaming_lse_, part_;
 };
 

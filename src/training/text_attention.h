@@ -1,6 +1,6 @@
 #pragma once
-// TextAttend computes attention over a whole text in one call, including the values that the
-// gradient needs.
+// TextAttend computes attention over a whole text in one call, and also returns the softmax
+// denominators, which the computation of gradients needs.
 
 #include <optional>
 
@@ -10,7 +10,7 @@
 namespace longhaul {
 
 /// The inputs of attention in f32: queries [tokens, heads, head_dim], keys and values [tokens,
-/// kv_heads, head_dim]. Queries and keys are rotated.
+/// kv_heads, head_dim]. Queries and keys have already been rotated by RoPE.
 struct AttentionRows {
   View<const float> q, k, v;
 };
@@ -19,10 +19,11 @@ class TextAttend {
  public:
   TextAttend(const Queue& queue, AttendCompute compute) : queue_(queue), compute_(compute) {}
 
-  /// Stores keys and values of one layer for later calls of attend().
+  /// Stores the keys and values of one layer for the following calls of attend().
   void store(const TextAttention& shape, const AttentionRows& rows);
-  /// Computes out [tokens, heads, head_dim] and lse [tokens, heads], the logs of the softmax
-  /// denominators, for the queries q. `shape` determines which keys a row sees.
+  /// Computes the outputs of attention for the queries `q`: `out` [tokens, heads, head_dim], and
+  /// `lse` [tokens, heads], the logs of the softmax denominators. `shape` determines to which keys
+  /// a token attends.
   void attend(const TextAttention& shape, View<const float> q, View<float> out, View<float> lse);
 
  private:

@@ -1,10 +1,11 @@
-// Chunked state eviction and CItruS (Bai et al. 2024; docs/methods/citrus.md). A document is read
-// in chunks. After each chunk a layer's list keeps the `k` most important rows and the chunk.
-// Importance is attention received. In mode "standard" it comes from the chunk itself. In mode
-// "shared" it comes from the instruction, which is read again for every chunk and then removed.
-// Mode "individual" uses both, each with a list of its own: the document is read with one list, and
-// the answer is generated with the other. Keys are stored raw and stand at cache positions. All
-// heads of a layer keep the same tokens.
+// Chunked state eviction and CItruS (Bai et al. 2024; docs/methods/citrus.md). A document is
+// processed in chunks. After each chunk, a list keeps its `k` most important rows and the rows of
+// the chunk. The importance of a row is the attention that it received. In mode "standard" this is
+// the attention of the chunk. In mode "shared" it is the attention of the instruction, which is
+// processed again for every chunk and then removed. Mode "individual" uses both, each with a KV
+// store of its own: one store is used to process the document, and the other to generate the
+// answer. Keys are stored without RoPE rotation, and their positions are their indices in the list.
+// All heads of a layer keep the same tokens.
 
 #include <algorithm>
 
@@ -20,13 +21,15 @@
 namespace longhaul {
 namespace {
 
-/// Most tokens of an instruction, if a chunk has fewer. The part of a longer instruction before
-/// them is read as document. This bounds memory and the distances that rows see.
+/// Largest number of tokens of an instruction, if chunks are shorter. The beginning of a longer
+/// instruction is processed as a part of the document. This limits the memory and the distances
+/// between rows and keys.
 constexpr int64_t kLongestInstruction = 512;
 
 constexpr std::string_view kColumns[] = {"importance"};
 
-/// Sums of the probability that the rows of a list received, per layer; empty if not requested.
+/// Per layer: the attention probability that each row of the lists received, summed over rows and
+/// heads; empty if it is not needed.
 using Importance = std::vector<Array<float>>;
 
 class Citrus final : public Method {
@@ -76,10 +79,11 @@ class Citrus final : public Method {
   ListPlan plan(int layer, int, int64_t) const override {
     const int64_t window = shape_.own_window(layer);
     const int64_t page = KvLayout{}.page_rows;
-    const int64_t next = longest_instruction();  // or the next chunk, which is not longer
+    // Length of the next pass: an instruction, or a chunk, which is not longer.
+    const int64_t next = longest_instruction();
     const int64_t rows = (window > 0 ? window + page : k + chunk) + next;
-    // Between two steps a list holds the rows it keeps and a chunk, or the instruction at the
-    // prompt's end.
+    // While another layer is computed, a list holds the rows that it keeps, and a chunk or the
+    // instruction at the prompt's end.
     const int64_t at_rest = window > 0 ? rows : k + next;
     return {.keep = {.in_memory = rows + page, .at_rest = at_rest + page, .rest_chunk = next},
             .see = {.reach = k + chunk + next}};
@@ -112,8 +116,8 @@ class Citrus final : public Method {
     int64_t held = held_;
     for (int64_t begin = 0; begin < document_; begin += chunk) {
       const int64_t end = std::min(begin + chunk, document_);
-      // The instruction is read with the same list as the chunk, unless an eviction lies between
-      // them. Neither sees the other.
+      // The chunk and the instruction are processed with the same list, unless rows are evicted
+      // between them. Neither sees the rows of the other.
       if (held > k && cache != Cache::kStandard) read(document_, tokens_, 0, true);
       read(begin, end, individual() ? 1 : 0, false);
       held = std::min(held, k) + end - begin;
@@ -142,7 +146,8 @@ class Citrus final : public Method {
     int64_t& kept = nth(kept_, due.layer);
     if (pass.discard) {
       const bool paper = fidelity == Fidelity::kPaper;
-      // otherwise evicted with the chunk for which it is read
+      // In the other case, rows are evicted after the chunk for which the instruction was
+      // processed.
       const bool ready = paper || kept == document_;
       if (ready && pass.end() == tokens_ && due.stream == 0) evict(due, by_instruction_);
       return;
@@ -173,9 +178,9 @@ class Citrus final : public Method {
     for (Array<float>& scores : importance) scores.resize(host_queue(), 0);
   }
 
-  /// Adds the probability that the step's rows give to the scored rows, over all heads. A chunk or
-  /// an instruction that `begins` starts new sums for the `before` rows in the list, if some of
-  /// them will be evicted.
+  /// Adds the attention probability that the scored rows received from the step's query rows,
+  /// summed over all heads. If `begins` is true, the step begins a chunk or an instruction. The
+  /// sums then restart at 0 for the `before` rows in the list, if some of these will be evicted.
   void add(LayerStep& step, Importance& importance, bool begins, int64_t before) {
     Array<float>& scores = nth(importance, step.layer);
     if (begins) fill(*step.queue, scores.resize(*step.queue, before > k ? before : 0), 0);
@@ -183,8 +188,8 @@ class Citrus final : public Method {
     add_attention_to_tokens(step, scores.view(), fidelity == Fidelity::kPaper, by_list_);
   }
 
-  /// Keeps the k best of the scored rows and all later rows. A layer with the model's own window
-  /// keeps that window instead.
+  /// Keeps the k scored rows with the highest importance, and all later rows. In a layer with a
+  /// sliding window of the model itself, keeps the rows of this window instead.
   void evict(const Eviction& due, Importance& importance) {
     const int64_t window = shape_.own_window(due.layer), length = due.rows(0);
     Array<float>& scores = nth(importance, due.layer);
@@ -205,7 +210,7 @@ class Citrus final : public Method {
     if (window == 0) held_ = due.rows(0);
   }
 
-  /// Drops whole pages, so that pages move instead of rows.
+  /// Evicts the first `rows` rows, but only whole pages, so that pages move instead of rows.
   static void drop_old(const Eviction& due, int64_t rows) {
     const int64_t page = due.store.layout().page_rows;
     for (int head = 0; head < due.lists && rows >= page; ++head) {
@@ -215,9 +220,10 @@ class Citrus final : public Method {
 
   ModelShape shape_;
   int64_t tokens_ = 0, document_ = 0;  ///< tokens of the prompt
-  std::vector<int64_t> kept_;          ///< per layer: prompt tokens stored in the lists
-  int64_t held_ = 0;                   ///< rows of a list
-  /// scores of the rows in the list that each of them reads
+  std::vector<int64_t> kept_;          ///< per layer: number of prompt tokens stored in the lists
+  int64_t held_ = 0;                   ///< number of rows of a list
+  /// Importance from the chunk and from the instruction, for the rows of the list to which each of
+  /// the two attends.
   Importance by_chunk_, by_instruction_;
   Array<float> by_list_, whole_;
   RowSelection selection_;

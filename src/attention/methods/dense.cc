@@ -1,4 +1,4 @@
-// Full causal attention. Every row sees every earlier token, within the model's own sliding window
+// Dense attention: every query row sees all earlier tokens, within the model's own sliding window
 // in layers that have one. It is the reference for all other methods.
 
 #include "attention/registry.h"

@@ -1,6 +1,7 @@
-// H2O (Zhang et al. 2023): every key sums the attention it receives from all queries. The keys with
-// the largest sums and the most recent ones are kept. `stream` evicts during prefill, so that
-// memory stays bounded; `oneshot` evicts after prefill. Each KV head selects for itself.
+// H2O (Zhang et al. 2023): the attention that each stored row receives from all queries is summed.
+// The rows with the largest sums and the most recent rows are kept. The mode `stream` evicts rows
+// during prefill, so that memory is limited, and `oneshot` evicts them after prefill. Each KV head
+// selects its own rows.
 
 #include "attention/parts/stride_budget.h"
 

@@ -1,6 +1,7 @@
-// LM-Infinite: a Λ-shaped mask with a cap on distance (docs/methods/lminfinite.md). A row sees the
-// last `local` tokens at their distances. It sees the first `global` tokens, when they are further
-// away, all at the distance `limit`.
+// LM-Infinite (docs/methods/lminfinite.md): rows see the first and the last tokens (a Λ-shaped
+// attention mask), and the distance to the first tokens is limited. A row sees the last `local`
+// tokens at their true distances. If the first `global` tokens are farther away, it sees all of
+// them at the distance `limit`.
 
 #include <algorithm>
 
@@ -21,15 +22,16 @@ struct LmInfinite final : Method {
 
   void fit(const ModelShape&) { whole = {.place = KeyPlace::kOwn, .when = When::kEveryPass}; }
   ListPlan plan(int, int, int64_t) const override {
-    // A distance equal to the trained length is allowed, as published.
+    // The distance `limit` may equal the trained context length, as in the paper.
     const int64_t reach = std::max(local, global > 0 ? limit : 0);
     return {.keep = {.sink = global, .recent = local}, .see = {.reach = reach}};
   }
 
   void attend(LayerStep& step) override {
-    // Row i of a list is token i until tokens between global and local ones are dropped. From then
-    // on every global token is far for all later rows, and row i is token i + dropped. Near keys
-    // need only distances, so keys and rows use row numbers as positions, which stay small.
+    // Until tokens between the global and the local ones are evicted, row i of a list is token i.
+    // After n tokens have been evicted, row i is token i + n, and every global token is farther
+    // away than `local` for all later rows. For near keys only distances matter, so that indices in
+    // the list can be used as positions of keys and queries.
     const int64_t after = step.store->length(step.layer, 0), before = after - step.rows;
     const Rotations& rotations = step.list_rotations(after);
     const int64_t far = std::min(limit, step.begin + step.rows - 1);
@@ -61,7 +63,7 @@ struct LmInfinite final : Method {
   KeySegment first_keys(const LayerStep& step, int head, int64_t before) const {
     return {.rows = step.store->rows(step.layer, head),
             .count = step.own_window() > 0 ? 0 : std::min(global, before + step.rows),
-            .position = before - step.begin,  // offset by the dropped tokens
+            .position = before - step.begin,  // minus the number of evicted tokens
             .visible = Visibility::kBeyond,
             .window = local,
             .query = 1};

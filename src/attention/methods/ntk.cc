@@ -51,7 +51,8 @@ class Ntk final : public Method {
   }
 
   ListPlan plan(int, int, int64_t tokens) const override {
-    // Up to the length that the base is made for, angles stay within the trained range.
+    // Up to the context length for which the base was computed, angles stay within the trained
+    // range.
     const int64_t reach = fixed_length_ > 0 && tokens > fixed_length_ ? kNoBound : trained_;
     return {.see = {.reach = reach, .stretch = stretch(length_for(tokens))}};
   }

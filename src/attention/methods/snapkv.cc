@@ -1,5 +1,6 @@
-// SnapKV (Li et al. 2024): after prefill, the last queries vote for the keys that every head keeps.
-// The votes are pooled, so that neighbours of an important key are kept too.
+// SnapKV (Li et al. 2024): after prefill, every head keeps the rows that received most attention
+// from the last queries. This attention is pooled over neighbouring rows, so that neighbours of an
+// important row are kept too.
 
 #include "attention/parts/observation_window.h"
 

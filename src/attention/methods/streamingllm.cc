@@ -1,8 +1,10 @@
-// StreamingLLM (docs/methods/streamingllm.md): the first tokens of the context (attention sinks)
-// and the most recent ones, at cache positions, so that distances never exceed the kept list.
+// StreamingLLM (docs/methods/streamingllm.md): lists keep the first tokens of the context
+// (attention sinks) and the most recent tokens. The position of a key is its index in the list, so
+// that distances never exceed the length of the list.
 //
-// Rows of a pass see the list as kept before the pass and the pass's own rows up to themselves.
-// Eviction follows the pass. Passes of one row are exact token-by-token streaming.
+// The rows of a pass see the rows that the list kept before the pass, and the rows of the pass up
+// to themselves. Rows are evicted after the pass. With passes of one row, the result is that of the
+// published method.
 
 #include "attention/registry.h"
 

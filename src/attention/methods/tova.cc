@@ -1,8 +1,7 @@
-// TOVA (Oren et al. 2024): a layer holds a fixed number of tokens. Those with least attention from
-// the newest query, averaged over its heads, are evicted. All heads of a layer keep the same
-// tokens. Nothing is protected, not even the newest token and the first ones. `easykv` is the
-// variant of another published code: it evicts only during prefill, and protects sinks and recent
-// tokens.
+// TOVA (Oren et al. 2024): a layer keeps a fixed number of tokens, the same for all heads. The
+// tokens with the lowest attention from the newest query, averaged over the heads, are evicted. No
+// token is protected, not even the newest one or the first ones. The variant `easykv` follows
+// another published code, which evicts only during prefill and protects sinks and recent tokens.
 
 #include "attention/parts/stride_budget.h"
 

@@ -1,7 +1,8 @@
-// TriangleMix (docs/methods/trianglemix.md): dense attention in some (lower) layers, triangle
-// attention during prefill in the others. In a triangle layer a row sees sinks and a window, and
-// only the last rows of the prompt see everything. Cache and decode are those of dense attention.
-// The dense layers may prefill by another method that keeps everything.
+// TriangleMix (docs/methods/trianglemix.md): some layers, usually the first ones, have dense
+// attention, and the others have triangle attention during prefill. In a triangle layer, query rows
+// see the first rows (sinks) and a window. Only the last rows of the prompt see all earlier rows.
+// All rows are kept, and decode is dense. The dense layers may use another method for the prefill,
+// which must keep all rows.
 
 #include <algorithm>
 
@@ -50,7 +51,8 @@ struct MixOptions : TriangleOptions, PromptReader {
   }
 };
 
-/// The first `count` layers named by an option. Each must exist in the model and may appear once.
+/// Returns flags [layers] of the first `count` layers that the option `key` names. Throws UserError
+/// if a layer does not exist in the model or is named twice.
 std::vector<bool> named_layers(std::string_view key, const std::string& names, int64_t count,
                                const ModelShape& shape) {
   std::vector<bool> named(static_cast<size_t>(shape.layers)), chosen = named;
@@ -72,8 +74,9 @@ std::vector<bool> named_layers(std::string_view key, const std::string& names, i
   return chosen;
 }
 
-/// The named layers, or the first of a ranking (the paper ranks them by their gradient), or all
-/// from a start layer on (as its code does).
+/// Returns flags [layers] of the triangle layers: the named layers, or the first layers of a
+/// ranking (which the paper computes from gradients), or all layers from a start layer on (as in
+/// the published code).
 std::vector<bool> chosen_layers(const MixOptions& o, const ModelShape& shape) {
   if (!o.layers.empty()) {
     const auto count = static_cast<int64_t>(split_values(o.layers).size());
@@ -92,7 +95,7 @@ std::vector<bool> chosen_layers(const MixOptions& o, const ModelShape& shape) {
   return triangle;
 }
 
-/// The method of the dense layers, with the paper's settings as defaults.
+/// Creates the inner method of the dense layers, with the paper's settings as defaults.
 std::unique_ptr<Method> make_other(const MixOptions& o, const ModelShape& shape) {
   MethodSpec other = o.spec();
   if (o.dense == "flexprefill") other.set_default("gamma", "0.95");
@@ -110,8 +113,8 @@ struct TriangleMix : WrappedMethod, MixOptions {
     }
   }
 
-  /// The plan of the method of the other layers, with less visibility in triangle layers. A layer
-  /// with the model's own sliding window is unchanged.
+  /// Returns the rules of the inner method, with less visibility in triangle layers. In layers with
+  /// a sliding window of the model itself, the rules are unchanged.
   ListPlan plan(int layer, int kv_head, int64_t tokens) const override {
     ListPlan plan = WrappedMethod::plan(layer, kv_head, tokens);
     if (!nth(triangle_, layer)) return plan;
@@ -131,7 +134,7 @@ struct TriangleMix : WrappedMethod, MixOptions {
   std::vector<bool> triangle_;  // [layers]
 };
 
-/// TriangleMix with a triangle in every layer.
+/// The method `triangle`: TriangleMix with triangle attention in every layer.
 struct Triangle final : TriangleMix {
   void declare(OptionList& o) { TriangleOptions::declare(o); }
   void fit(const ModelShape& shape) {

@@ -59,19 +59,20 @@ ContextBlocks::ContextBlocks(const BlockOptions& options, const ModelShape& shap
 ListPlan ContextBlocks::plan() const {
   const KvLayout layout;
   const int64_t page = layout.page_rows, whole = layout.pages_for(o_.block);
-  // A block that does not begin at a page boundary may touch one more page.
+  // A block that does not begin at a page boundary may have rows in one more page.
   const bool aligned = o_.init % page == 0 && o_.block % page == 0;
   const int64_t pages = std::max(o_.cached * whole, o_.topk * (aligned ? whole : whole + 1));
-  const int64_t reach = std::max(o_.local, o_.angle());  // equal to the trained length is allowed
-  // The rows form two ranges, each with partly used pages at its ends.
+  const int64_t reach = std::max(o_.local, o_.angle());  // may equal the trained context length
+  // The rows in memory form two ranges, each of which may have partly used pages at both ends.
   return {.keep = {.in_memory = o_.init + o_.local + o_.block + (pages + 4) * page},
           .see = {.reach = reach}};
 }
 
 size_t ContextBlocks::working_bytes(int64_t rows) const {
   const int64_t width = int64_t{shape_.heads} * shape_.head_dim;
-  // On a device: all queries in bf16. For the far keys of a step: its queries in f32, and the
-  // result for them, whose buffer grows by half at a time.
+  // On a device, all queries are also stored in bf16. For the keys at the constant distance, a step
+  // stores its queries and outputs in f32. The buffer of the outputs may be larger than needed by a
+  // half.
   return bytes_of(DType::BF16, rows * width) +
          bytes_of(DType::F32, std::min(rows, o_.chunk) * width) * 5 / 2;
 }
@@ -116,7 +117,7 @@ void ContextBlocks::begin(LayerStep& step) {
   step.lse = step.part_of_all(lse_.view());
 }
 
-/// The first token of the windows of the step's rows.
+/// Returns the first token that is in a window of the step's rows.
 int64_t ContextBlocks::near_begin(const LayerStep& step) const {
   return std::max<int64_t>(0, step.begin - o_.local + 1);
 }
@@ -132,7 +133,7 @@ KeySegment ContextBlocks::near_keys(const LayerStep& step, int head) const {
           .window = window > 0 ? std::min(window, o_.local) : o_.local};
 }
 
-/// Only the window, per KV head.
+/// Sets segments_ to the keys of the windows, one segment per KV head.
 void ContextBlocks::near_segments(const LayerStep& step) {
   segments_.clear();
   for (int head = 0; head < step.kv_heads; ++head) segments_.push_back(near_keys(step, head));
@@ -140,7 +141,8 @@ void ContextBlocks::near_segments(const LayerStep& step) {
 
 WindowRows ContextBlocks::window_rows(const LayerStep& step) { return rows_from(step, step.begin); }
 
-/// Window rows from token `begin` to the step's last.
+/// Returns the arguments for recomputing the attention of tokens from `begin` to the step's last
+/// token to their windows.
 WindowRows ContextBlocks::rows_from(const LayerStep& step, int64_t begin) {
   near_segments(step);
   const int64_t before = begin - step.together_begin, rows = step.begin + step.rows - begin;
@@ -159,8 +161,8 @@ WindowRows ContextBlocks::rows_from(const LayerStep& step, int64_t begin) {
   return part;
 }
 
-/// Loads the selected blocks and the evidence blocks into memory. Lists the rows visible to every
-/// query row: initial tokens and these blocks, the same in all lists.
+/// Loads the selected blocks and the blocks of prompt.evidence into memory. Sets far_rows_ to the
+/// initial tokens and these blocks.
 void ContextBlocks::open_blocks(const LayerStep& step, const RowList& looked_up) {
   Queue& queue = *step.queue;
   const auto formed = std::ranges::lower_bound(evidence_, retrieves_ ? split_.blocks : 0);
@@ -172,7 +174,8 @@ void ContextBlocks::open_blocks(const LayerStep& step, const RowList& looked_up)
       block_rows(queue, retrieves_ ? split_.init : 0, chosen, o_.block, split_.init, far_list_);
 }
 
-/// Keys visible to every row, and tokens that are too old for a row's window.
+/// Adds two segments for a KV head: the keys that all rows see (far_rows_), and the aged tokens,
+/// which each row sees if they are too old for its window.
 void ContextBlocks::add_far_keys(const LayerStep& step, int head) {
   const PagedRows rows = step.store->rows(step.layer, head);
   const int64_t aged = step.begin + step.rows - o_.local - split_.remainder;
@@ -202,8 +205,8 @@ void ContextBlocks::run(LayerStep& step, std::span<const View<const float>> form
   step.attend(forms, segments_, segments_per_head, rotations_, position_of(step));
 }
 
-/// In a batch of sequences, this call does not wait for the others, because its result is read at
-/// once.
+/// Computes attention at once, also in a batch of sequences, because the result is read
+/// immediately.
 void ContextBlocks::run_at_once(LayerStep& step, std::span<const View<const float>> forms,
                                 int segments_per_head) {
   AttendBatch* const batch = std::exchange(step.batch, nullptr);
@@ -214,7 +217,7 @@ void ContextBlocks::run_at_once(LayerStep& step, std::span<const View<const floa
 void ContextBlocks::attend(LayerStep& step, const RowList& chosen) {
   open_blocks(step, chosen);
   segments_.clear();
-  if (near_) return attend_far(step);  // attention to the window is already done
+  if (near_) return attend_far(step);  // begin_layer() or attend_near() has computed the windows
   for (int head = 0; head < step.kv_heads; ++head) {
     segments_.push_back(near_keys(step, head));
     add_far_keys(step, head);
@@ -222,7 +225,8 @@ void ContextBlocks::attend(LayerStep& step, const RowList& chosen) {
   run(step, forms_of(step), 3);
 }
 
-/// Merges attention to the keys beyond the windows into the result for the windows.
+/// Computes the attention to the keys outside the windows, and merges it with the attention to the
+/// windows.
 void ContextBlocks::attend_far(LayerStep& step) {
   for (int head = 0; head < step.kv_heads; ++head) add_far_keys(step, head);
   if (std::ranges::all_of(segments_, [](const KeySegment& s) { return s.count == 0; })) return;
@@ -243,8 +247,9 @@ void ContextBlocks::vote(LayerStep& step) {
   LH_ASSERT(votes.rows() == step.begin - split_.remainder);
   votes.append_zeros(*step.queue, step.rows);
   voted_ = true;
-  // A token is in the windows of rows up to local - 1 positions after it. All of these have been
-  // read when the token leaves the remainder. The rows of this batch are evaluated in one call.
+  // A token is in the windows of the rows up to local - 1 positions after it. When the token leaves
+  // the remainder, all these rows have been processed. One call adds the attention of all rows of
+  // this batch.
   const int64_t begin = std::max(first_, split_.remainder);
   const int64_t end = step.ends_together() ? step.begin + step.rows : next_.remainder;
   if (begin >= end) return;

@@ -1,7 +1,8 @@
 #pragma once
-// Helpers for reading files that options name and that have a value for every layer and head. The
-// readers throw UserError with the option, the file, the position in the file and the problem. The
-// problem is an invalid value, or a number of layers or heads that differs from the model's.
+// Helpers for reading files that have a value for every layer and head, and that an option of an
+// attention method names. If a value is invalid, or the numbers of layers or heads differ from
+// those of the model, the readers throw a UserError that names the option, the file, the layer and
+// the head.
 
 #include <fmt/format.h>
 
@@ -14,9 +15,9 @@
 
 namespace longhaul {
 
-/// Calls use(), which reads the file that the option `key` names, and returns its result. A
-/// UserError of use() begins with the name of the file. This function puts the option before it:
-/// "--attention duo: gates=heads.tsv: ...".
+/// Calls use() and returns its result. use() must read the file that the option `key` names. If
+/// use() throws a UserError, whose message begins with the name of the file, the message is
+/// prefixed with the option: "--attention duo: gates=heads.tsv: ...".
 inline auto with_option(std::string_view method, std::string_view key, auto use) {
   try {
     return use();
@@ -25,8 +26,9 @@ inline auto with_option(std::string_view method, std::string_view key, auto use)
   }
 }
 
-/// Calls use(layer, entry, where) for the entry of every layer and head in `table`. The heads of a
-/// layer are a list, or an object whose keys are head numbers.
+/// Calls use(layer, entry, where) for the entry of every layer and head in `table`. `table` is an
+/// array of layers. A layer is an array of heads, or an object whose keys are head numbers. `where`
+/// names the file, layer and head, for error messages.
 inline void each_head(const nlohmann::json& table, const std::string& file, int layers, int heads,
                       auto use) {
   if (!table.is_array() || table.size() != static_cast<size_t>(layers)) {
@@ -49,7 +51,7 @@ inline void each_head(const nlohmann::json& table, const std::string& file, int 
   }
 }
 
-/// Returns the value, which must be a number from 0 to `most`. Throws UserError otherwise.
+/// Returns `value`. Throws UserError if it is not a number from 0 to `most`.
 template <class Number>
 Number number_of(const nlohmann::json& value, Number most, const std::string& where) {
   const bool fits = std::is_integral_v<Number> ? value.is_number_integer() : value.is_number();

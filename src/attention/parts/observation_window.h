@@ -1,6 +1,8 @@
 #pragma once
-// Shared part of SnapKV (arXiv:2404.14469) and PyramidKV (arXiv:2406.02069). After prefill, the
-// attention of the last queries scores the keys. The scores are pooled over neighbouring keys.
+// ObservationWindow contains what SnapKV (arXiv:2404.14469) and PyramidKV (arXiv:2406.02069) have
+// in common. After prefill, stored rows are scored by the attention that they received from the
+// last query rows, the observation window. The scores are pooled over neighbouring rows (average or
+// maximum).
 
 #include "attention/registry.h"
 #include "base/error.h"
@@ -26,7 +28,8 @@ struct ObservationWindow {
              "whose choice it is; query_head stores keys once for every query head, as published");
   }
 
-  /// Throws UserError if the kernel size is even, or if the window is not smaller than `capacity`.
+  /// Throws UserError if `kernel` (the number of pooled neighbours) is even, or if the window is
+  /// not smaller than `capacity`.
   void check_window(std::string_view method, int64_t capacity) const {
     if (kernel % 2 == 0) user_error("--attention {}: kernel={}: must be odd", method, kernel);
     if (window < capacity) return;
@@ -43,8 +46,8 @@ struct ObservationWindow {
     return {.keep = {.budget = budget, .recent = window}};
   }
 
-  /// Writes the pooled scores to due.scores. The rows of the window itself are excluded, because
-  /// they are always kept.
+  /// Writes the pooled scores of all rows before the window to due.scores. The rows of the window
+  /// itself get no scores, because they are always kept.
   void pool_votes(const Eviction& due) const {
     for (int list = 0; list < due.lists; ++list) {
       const int64_t early = due.rows(list) - due.recent;

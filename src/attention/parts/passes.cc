@@ -8,8 +8,8 @@
 namespace longhaul {
 namespace {
 
-/// Passes of a prompt that end at multiples of `unit` tokens, counted from token `from` of the
-/// prompt on (at most 0). The cap determines their number, and they have about equal lengths.
+/// Returns passes of about equal length that end at multiples of `unit` tokens, counted from prompt
+/// token `from` (0 or negative). prompt.chunk determines the number of passes.
 std::vector<Pass> unit_passes(const PromptFacts& prompt, int64_t from, int64_t unit) {
   LH_ASSERT(prompt.chunk >= unit && prompt.tokens >= 0);
   const int64_t units = (prompt.tokens - from + unit - 1) / unit, cap = prompt.chunk / unit;
@@ -26,7 +26,7 @@ std::vector<Pass> unit_passes(const PromptFacts& prompt, int64_t from, int64_t u
 }  // namespace
 
 std::vector<Pass> equal_passes(const PromptFacts& prompt) {
-  // multiples of 32 rows suit the matrix kernels
+  // Matrix kernels are fastest with multiples of 32 rows.
   return unit_passes(prompt, 0, prompt.chunk >= 128 ? 32 : 1);
 }
 

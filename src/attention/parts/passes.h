@@ -1,6 +1,6 @@
 #pragma once
 // Divides prompts into passes. A pass is one forward pass over some tokens of the prompt
-// (attention/step.h). The chunk (PromptFacts::chunk) is the largest number of rows of a pass.
+// (attention/step.h). The chunk is the largest number of tokens of a pass (PromptFacts::chunk).
 
 #include <span>
 #include <vector>
@@ -9,34 +9,35 @@
 
 namespace longhaul {
 
-/// Returns passes of at most `chunk` rows and about equal length, so that the last one is not tiny.
+/// Returns passes of about equal length and at most prompt.chunk tokens.
 std::vector<Pass> equal_passes(const PromptFacts& prompt);
 
-/// Returns passes for the first `lead` tokens of the prompt, and then for strides of `stride`
-/// tokens. The last stride may be shorter. A stride longer than the chunk is divided into several
-/// passes.
+/// Returns passes that end after the first `lead` tokens of the prompt, and then after every
+/// `stride` tokens (a stride). The last stride may be shorter. A part that is longer than the chunk
+/// is divided into several passes.
 std::vector<Pass> stride_passes(const PromptFacts& prompt, int64_t lead, int64_t stride);
-/// Returns whether a pass from stride_passes() ends a complete stride.
+/// Returns whether a pass from stride_passes() is the last one of a complete stride.
 bool ends_stride(const Pass& pass, int64_t lead, int64_t stride);
 
-/// Returns the passes of a prompt whose last `last` tokens get passes of their own. The first
-/// `lead` tokens are divided by the chunk alone. All later passes have at most min(rows,
-/// prompt.chunk) rows.
+/// Returns passes in which the last `last` tokens of the prompt are not in one pass with earlier
+/// tokens. The passes over the first `lead` tokens have at most prompt.chunk tokens. All later
+/// passes have at most min(rows, prompt.chunk) tokens.
 std::vector<Pass> passes_with_last(const PromptFacts& prompt, int64_t lead, int64_t rows,
                                    int64_t last);
 
-/// Sets Pass::taken_back. The rows of adjacent discarding passes are removed after the last of
-/// them, if each pass begins where the previous one ended.
+/// Sets Pass::taken_back of all passes. If discarding passes (Pass::discard) follow each other, and
+/// each begins where the previous one ended, the rows of all of them are removed after the last
+/// one.
 void mark_taken_back(std::span<Pass> passes);
 
-/// Returns how many of the next passes are computed together: as many as have at most `chunk` rows
-/// in total, but at least one. Discarding passes at the end are left for the next group, so that
-/// they are computed together with the pass that they precede. A prompt cannot be cancelled within
-/// a group.
+/// Returns how many of the passes `next` form the next group, which is computed together: as many
+/// as have at most `chunk` tokens in total, but at least one. Discarding passes at the end of the
+/// group are moved to the following group, so that they are computed together with the pass that
+/// they precede.
 size_t passes_together(std::span<const Pass> next, int64_t chunk);
 
-/// Returns passes that end at multiples of `tile` tokens of the context. If the chunk is smaller
-/// than a tile, returns equal_passes().
+/// Returns passes that end at multiples of `tile` tokens, counted from the beginning of the
+/// context. If the chunk is smaller than `tile`, returns equal_passes().
 std::vector<Pass> tile_passes(const PromptFacts& prompt, int tile);
 
 }  // namespace longhaul

@@ -20,8 +20,8 @@ const See& see_of(const LayerStep& step, int list) {
   return nth(step.plans, kv_head_of(step, list)).see;
 }
 
-/// Sets `keys` to rows [begin, end) of a list, row i at position i + moved. Segments are set in
-/// place, because a decode step of many sequences has thousands.
+/// Sets `keys` to rows [begin, end) of a list, with row i at position i + moved. The segment is
+/// written in place for speed, because a decode step of many sequences has thousands of segments.
 void set_stretch(const LayerStep& step, int list, int64_t begin, int64_t end, int64_t moved,
                  KeySegment& keys) {
   keys = {};
@@ -32,9 +32,9 @@ void set_stretch(const LayerStep& step, int list, int64_t begin, int64_t end, in
   keys.rotate = step.method->place == KeyPlace::kCache;
 }
 
-/// Sets `keys` to all rows of a list, within the model's own window, for a row 0 at `position`.
-/// Only the order of rows counts after evictions: kept rows precede the new rows, which end the
-/// list.
+/// Sets `keys` to all rows of a list, limited to the model's own window, for a query row 0 at
+/// `position`. After evictions, positions of kept rows need not be exact, because the rows of the
+/// step are the last rows of the list.
 void set_whole_list(const LayerStep& step, int list, int64_t position, KeySegment& keys) {
   const int64_t length = step.store->length(step.layer, list), window = step.own_window();
   const int64_t before = length - step.rows;
@@ -43,11 +43,11 @@ void set_whole_list(const LayerStep& step, int list, int64_t position, KeySegmen
   keys.see_within(window, step.shape->chunked);
 }
 
-/// Number of the step's first rows that see only sinks and a window. The remaining rows see all
+/// Returns how many of the step's first rows see only sinks and a window. The other rows see all
 /// keys.
 int windowed_rows(const LayerStep& step, const See& see) {
   if (see.window == kNoBound) return 0;
-  // the model's own window is left as it is
+  // The model's own window replaces that of the method.
   if (step.method->place == KeyPlace::kAbsolute && step.own_window() > 0) return 0;
   if (see.dense_rows < 0) return step.rows;
   if (step.decoding()) return 0;
@@ -55,7 +55,8 @@ int windowed_rows(const LayerStep& step, const See& see) {
   return static_cast<int>(std::clamp<int64_t>(dense_from - step.begin, 0, step.rows));
 }
 
-/// The kept list: its sinks and the window before the pass, placed as if they were adjacent.
+/// Sets two segments for keys at list positions: the sinks, and the window before the pass with the
+/// rows of the pass. The positions of the window follow those of the sinks directly.
 void see_in_list(const LayerStep& step, int list, const See& see, KeySegment* to) {
   const int64_t after = step.store->length(step.layer, list), before = after - step.rows;
   const int64_t near = std::max(see.sink, before - see.window);
@@ -65,7 +66,8 @@ void see_in_list(const LayerStep& step, int list, const See& see, KeySegment* to
   to[1].see_within(step.own_window());
 }
 
-/// Sinks and a window for the first `rows` rows, with keys at absolute positions.
+/// Sets two segments for keys at absolute positions, for the step's first `rows` rows: the sinks,
+/// and the windows.
 void see_in_text(const LayerStep& step, int list, const See& see, int rows, KeySegment* to) {
   const int64_t before = step.store->length(step.layer, list) - step.rows;
   const int64_t moved = step.begin - before;  // row i after the sinks is token i + moved
@@ -75,7 +77,7 @@ void see_in_text(const LayerStep& step, int list, const See& see, int rows, KeyS
   set_stretch(step, list, 0, std::min(see.sink, end), 0, to[0]);
   set_stretch(step, list, near, end, moved, to[1]);
   if (!see.strict) return;
-  to[0].visible = Visibility::kBeyond;  // a sink inside the window is counted there
+  to[0].visible = Visibility::kBeyond;  // a sink that is also in the window belongs to the window
   to[1].visible = Visibility::kWindow;
   to[0].window = to[1].window = see.window;
 }
@@ -146,7 +148,7 @@ void append_keys(LayerStep& step) {
   }
   const Rotations& rotations = step.rotations(step.begin, step.rows);
   NewRows added{step.rows, step.kv_heads, step.k, step.v, {}, {}};
-  if (step.shape->query_weights.empty()) {  // else rotated_q() rotates them later
+  if (step.shape->query_weights.empty()) {  // otherwise rotated_q() rotates the queries later
     added.q = step.q;
     added.rotated_q = step.take_rotated_q();
   }

@@ -9,11 +9,12 @@
 namespace longhaul {
 namespace {
 
-/// Iterates over the attending KV heads of a step, in groups, and makes the step read copies of
-/// their lists in bf16 if the device reads these faster than the stored rows
-/// (ops/attention/gather_lists.h). GPU kernels are slow on keys in a block format such as Q8_0,
-/// which they dequantize repeatedly, and kernels with masks can read only bf16 pages. Memory may
-/// not suffice for copies of all lists at once. In each list row i is token i.
+/// Iterates over groups of the KV heads that attend in a step. If the device reads copies of lists
+/// in bf16 faster than the stored rows (ops/attention/gather_lists.h), copies the lists of the
+/// group, and makes the step read these copies. This is the case for keys in a quantized type such
+/// as Q8_0, which GPU kernels would dequantize repeatedly, and for kernels with masks, which can
+/// read only bf16 pages. Groups are needed because device memory may be too small for copies of all
+/// lists. In each list, row i is token i.
 class GatheredLists {
  public:
   explicit GatheredLists(LayerStep& step) : step_(step), only_(step.only) {
@@ -23,9 +24,8 @@ class GatheredLists {
   GatheredLists(const GatheredLists&) = delete;
   GatheredLists& operator=(const GatheredLists&) = delete;
 
-  /// Restricts the step to the next group of heads. If the device makes no copies, the group
-  /// consists of all remaining heads and the step reads the stored rows. Returns false after the
-  /// last group.
+  /// Restricts the step to the next group of heads. Without copies, the group consists of all
+  /// remaining heads, and the step reads the stored rows. Returns false after the last group.
   bool next() {
     restore();
     while (head_ < step_.kv_heads && !step_.attends(head_)) ++head_;
@@ -45,8 +45,8 @@ class GatheredLists {
     step_.copies = {};
   }
 
-  /// Copies the lists of the adjacent attending heads from `head` on, as many as fit in device
-  /// memory. Returns their number, or 0 if the device reads the lists best in place.
+  /// Copies the lists of adjacent attending heads from `head` on, as many as fit in device memory.
+  /// Returns their number, or 0 if the device reads the stored rows at least as fast.
   int gather(int head) {
     std::vector<PagedRows> lists;
     for (int next = head; next < step_.kv_heads && step_.attends(next); ++next) {

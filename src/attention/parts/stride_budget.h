@@ -1,8 +1,9 @@
 #pragma once
-// Evicts rows during prefill as EasyKV does (the code of RoCo, arXiv:2402.06262). The first tokens
-// of a prompt are processed densely. After every `stride` tokens, `stride` rows are evicted from
-// every list, so that each list returns to the same length. No rows are evicted during decode. A
-// list holds the stored rows of one KV head.
+// StrideBudget contains options and rules of methods that evict rows during prefill as EasyKV does
+// (the published code of RoCo, arXiv:2402.06262). A list holds the stored rows of one KV head. The
+// first tokens of a prompt are processed without evictions. Then, after every `stride` tokens,
+// `stride` rows are evicted from every list, so that each list returns to the same length. No rows
+// are evicted during decode.
 
 #include "attention/registry.h"
 
@@ -10,12 +11,12 @@ namespace longhaul {
 
 struct StrideBudget {
   enum class Positions : uint8_t { kAbsolute, kCache };
-  /// Number of rows of a list after an eviction; after a prompt, a list may have up to budget +
-  /// stride rows.
+  /// Number of rows of a list after an eviction. At the end of a prompt, a list may have up to
+  /// budget + stride rows.
   int64_t budget = 2048;
   int64_t stride = 256;  ///< tokens between two evictions
   int64_t sink = 4;      ///< number of first rows that are never evicted
-  /// Number of last rows that each eviction keeps; empty: see recent_rows().
+  /// Number of last rows that each eviction keeps. If empty, it is a tenth of budget + stride.
   std::optional<int64_t> recent;
   Positions positions = Positions::kAbsolute;
 

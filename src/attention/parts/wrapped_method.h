@@ -1,6 +1,7 @@
 #pragma once
-// Base class of a method that wraps another method. It delegates every function that it does not
-// override.
+// WrappedMethod is the base class of methods that use another method, the inner method, for some of
+// their heads or layers. Functions that a derived class does not override call those of the inner
+// method.
 
 #include "attention/method_spec.h"
 #include "attention/registry.h"
@@ -30,7 +31,8 @@ class WrappedMethod : public Method {
   std::unique_ptr<Method> inner_;
 };
 
-/// The method that heads or layers with full visibility use during prefill, and its options.
+/// Options that select the inner method, which computes the prefill of heads or layers that see all
+/// keys.
 struct PromptReader {
   std::string_view dense = "full";
   std::string dense_options;

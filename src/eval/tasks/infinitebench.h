@@ -1,7 +1,7 @@
 #pragma once
-// Shared parts of InfiniteBench's tasks (Zhang et al. 2024, arXiv:2402.13718). Prompts are in
-// data/prompts/infinitebench.json. The file also contains the reply lengths, except those of the
-// retrieval tasks.
+// Defines functions that InfiniteBench's tasks share (Zhang et al. 2024, arXiv:2402.13718). The
+// prompts are in data/prompts/infinitebench.json. The file also contains the largest lengths of
+// replies, except for the retrieval tasks.
 
 #include <string>
 #include <string_view>
@@ -16,11 +16,11 @@ struct InfinitePrompt {
   int max_tokens = 0;
 };
 
-/// Returns the prompt for chat models. If `base` is true, returns the prompt for base models
-/// ("yarn_mistral_templates").
+/// Returns the prompt template of task `name`. If `base` is true, returns the one for models
+/// without a chat template ("yarn_mistral_templates").
 InfinitePrompt infinite_prompt(const EvalData& data, std::string_view name, bool base = false);
 
-/// Sets the reply length and score rule of a sample.
+/// Sets Sample::max_tokens and Sample::rule of a sample.
 void use_prompt(Sample& sample, const InfinitePrompt& prompt, std::string_view rule);
 
 }  // namespace longhaul

@@ -11,7 +11,7 @@
 
 namespace longhaul {
 
-/// Reads samples. A line has these keys:
+/// Parses samples, one JSON object per line. An object has these keys:
 /// - "id": text or integer, unique; optional, the default is the number of the line
 /// - the question: "prompt"; or "messages", a list of {"role", "content"} that ends with a message
 ///   of the user; or "context" and "question"
@@ -19,12 +19,12 @@ namespace longhaul {
 /// - optional: "match" (contains, contains_all, exact, regex, f1, rouge, rouge1, rouge2, edit,
 ///   number), "max_tokens", "group", "system", "opening", "stop", "depth" (0 to 1)
 ///
-/// Empty lines are skipped. Throws UserError for other keys or values, with a message such as
-/// "line N: key ...".
+/// Empty lines are skipped. Throws UserError for other keys or values, with a message such as "line
+/// N: key ...".
 std::vector<Sample> parse_jsonl(std::string_view text);
 
-/// Returns a task "jsonl:NAME" with all samples of a file, which may be gzipped. Throws UserError
-/// that names file and line.
+/// Returns a task "jsonl:NAME" whose samples are those of a file, which may be compressed with
+/// gzip. Throws a UserError that names the file and the line if a line is invalid.
 PlannedTask jsonl_task(const std::filesystem::path& file);
 
 }  // namespace longhaul

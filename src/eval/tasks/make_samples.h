@@ -1,6 +1,7 @@
 #pragma once
-// Shared parts of tasks: a loop that makes samples, and the conversion of a table of task variants
-// (sets) to tasks.
+// Defines functions that tasks share. make_samples() is the loop that makes samples. The other
+// functions serve tasks that differ only in some settings: a table has one entry (a set) per task,
+// with a member `name`.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +31,7 @@ std::vector<Sample> make_samples(const TaskRequest& request, Make&& make) {
   return samples;
 }
 
-/// Returns one task for each set of a table. A set has a member `name`.
+/// Returns task(set) for each set of a table.
 template <class Set, size_t n>
 constexpr std::array<TaskInfo, n> tasks_of_sets(const Set (&sets)[n],
                                                 TaskInfo (*task)(const Set&)) {
@@ -39,7 +40,7 @@ constexpr std::array<TaskInfo, n> tasks_of_sets(const Set (&sets)[n],
   return tasks;
 }
 
-/// Returns the set whose name is the task of the request.
+/// Returns the set whose name is request.task.
 template <class Set, size_t n>
 const Set& requested_set(const Set (&sets)[n], const TaskRequest& request) {
   const Set* set = std::ranges::find(sets, request.task, &Set::name);

@@ -1,5 +1,5 @@
 #pragma once
-// Shared parts of RULER's tasks (Hsieh et al. 2024, arXiv:2404.06654). The templates are in
+// Reads the prompt templates of RULER's tasks (Hsieh et al. 2024, arXiv:2404.06654) from
 // data/prompts/ruler.json.
 
 #include <string>

@@ -1,7 +1,8 @@
 #pragma once
-// The two attention kernels (prefill and decode) of an instruction-set level. They are defined in
-// attend_tile.isa.cc and attend_decode.isa.cc and listed in the table of attention_kernels.isa.cc.
-// For *.isa.cc only.
+// Declares the attention kernels for prefill (attend_tile) and decode (attend_decode) of one
+// instruction-set level. attend_tile.isa.cc and attend_decode.isa.cc define them.
+// attention_kernels.isa.cc lists them in a table. Include this only in *.isa.cc files, which are
+// compiled once per instruction set.
 
 #include "ops/attention/attention_kernels.h"
 

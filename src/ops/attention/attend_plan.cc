@@ -5,9 +5,9 @@
 namespace longhaul::cuda {
 namespace {
 
-/// The decode kernel reads tasks of at most this many (row, head) rows, in at most four units. Its
-/// time is that of the memory (concurrent units find each other's keys in the device's cache), and
-/// a tile of 128 rows would be mostly empty.
+/// The decode kernel reads tasks of at most this many flat rows, in at most four units. Its time is
+/// that of the memory (concurrent units find each other's keys in the device's cache), and a tile
+/// of 128 rows would be mostly empty.
 constexpr int kMostDecodeRows = 4 * kDecodeUnitRows;
 constexpr int64_t kMostParts = 1024;
 constexpr int kLatentDim = 576;

@@ -1,11 +1,12 @@
 #pragma once
-// Returns the working memory of attention for the memory forecast.
+// The working memory of attention on the host, which the memory forecast includes.
 
 #include <cstddef>
 
 namespace longhaul {
 
-/// Returns the bytes of working memory that the prefill kernels need on all threads together.
+/// Returns the size in bytes of the scratch memory that the prefill kernels of all threads need
+/// together.
 size_t attention_scratch_bytes(int head_dim);
 
 }  // namespace longhaul

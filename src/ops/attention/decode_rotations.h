@@ -1,13 +1,13 @@
 #pragma once
-// Rotations for decode steps.
+// The rotation tables (RoPE) for decode steps.
 
 #include "ops/attention/rope.h"
 
 namespace longhaul {
 
-/// Fills the buffer with positions [first, first + count). A device also computes the positions of
-/// the next steps at once, because one launch per sequence and token would take more time on the
-/// host.
+/// Fills the buffer with the rotations of positions [first, first + count). On a device, it
+/// computes the rotations of 64 consecutive positions at once, because a kernel launch for each
+/// token of each sequence would cost the host more time.
 inline const Rotations& fill_for_decode(RotationBuffer& buffer, Queue& queue,
                                         const RopeTable& table, int64_t first, int64_t count) {
   constexpr int64_t kAhead = 64;

@@ -1,5 +1,6 @@
 #pragma once
-// Finds the pages that Hopper's copy engine can read.
+// Finds the address range of the pages that the tensor memory accelerator (TMA) of Hopper GPUs can
+// read.
 
 #include "ops/attention/attend.gpu.h"
 #include "ops/core/device_room.h"
@@ -7,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Returns the address range of the pages of 64 bf16 keys and values, in the layout of DevicePages.
-/// The range is empty on cards other than Hopper.
+/// Returns the address range of the KV pages if a page has 64 keys and 64 values in bf16. The range
+/// is empty on GPUs other than Hopper.
 inline PageRange engine_pages(const GpuQueue& queue, int head_dim) {
   if (queue.capability() != 90) return {};
   return {queue.slabs().base(), queue.slabs().bytes(), bf16_page_bytes(head_dim)};

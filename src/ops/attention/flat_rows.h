@@ -1,8 +1,9 @@
 #pragma once
-// The query rows of a unit for tile products. A unit is the part of a task that one thread
-// computes. A flat row is the query of one head of one row. Flat rows are padded to whole tiles.
-// This file computes the positions of flat rows and finds the key blocks that they see. For
-// *.isa.cc only.
+// The query rows of a unit in the layout that matrix products read. A unit is the part of a task
+// that one thread computes. A flat row is the query of one head of one query row. A tile is
+// kTileRows flat rows. The last tile is padded with zeros. This file computes the positions of flat
+// rows and finds the key blocks that they see. Include this only in *.isa.cc files, which are
+// compiled once per instruction set.
 
 #include "ops/attention/pack_block.h"
 #include "ops/core/tile_gemm.h"
@@ -12,7 +13,7 @@ namespace longhaul::LH_ISA {
 static constexpr float kLowest = -1e30f;  // finite, because kLowest - kLowest must not be NaN
 static constexpr float kLog2e = 1.44269504f;
 
-/// Writes x[t] * factor to out[t] for t below n, and zeros for t from n to `padded`.
+/// Writes x[t] * factor to out[t] for t < n, and zeros for t from n to padded - 1.
 static inline void convert_row(const float* x, int n, int padded, float factor, float* out) {
   for (int t = 0; t < n; ++t) out[t] = x[t] * factor;
   for (int t = n; t < padded; ++t) out[t] = 0.0f;
@@ -26,7 +27,8 @@ static inline void convert_row(const float* x, int n, int padded, float factor, 
   }
 }
 
-/// Replaces each score s by log2(e) * cap * tanh(s / cap). `count` is a multiple of kLanes.
+/// Replaces each score s by log2(e) * cap * tanh(s / cap). `count`, the number of scores, is a
+/// multiple of kLanes.
 static inline void cap_scores(float cap, int count, float* scores) {
   const Vec top = splat(cap * kLog2e), twice = splat(2 / cap);
   for (int j = 0; j < count; j += kLanes) {
@@ -39,7 +41,7 @@ static inline void cap_scores(float cap, int count, float* scores) {
 
 struct FlatRows {
   const AttendUnit& unit;
-  int count;  ///< row_count * head_count
+  int count;  ///< number of flat rows
 
   explicit FlatRows(const AttendUnit& u) : unit(u), count(u.row_count * u.head_count) {}
 
@@ -51,17 +53,17 @@ struct FlatRows {
     const int64_t row = unit.row_begin + f / unit.head_count;
     return row * unit.call->heads + head(f);
   }
-  /// Returns log2 of the softmax denominator of flat row f. If the row has no denominator or only
-  /// pads a tile, the result is so large that its probabilities are zero.
+  /// Returns log2 of the softmax denominator of flat row f. If the row saw no key or is padding,
+  /// returns a number so large that all probabilities become zero.
   float log2_denominator(int f) const {
     const float lse = f < count ? unit.call->lse_in[offset(f)] : kLowest;
     return lse > kLowest ? lse * kLog2e : -kLowest;
   }
   int last_of_tile(int f) const { return (count - f < kTileRows ? count : f + kTileRows) - 1; }
 
-  /// Converts flat rows [f, end) of the query array `form` to out [end - f, dim], multiplied by
-  /// scale * log2(e). Rows beyond `count` become zeros. The query arrays of a call differ in their
-  /// rotation.
+  /// Writes flat rows [f, end) of the query array `form`, multiplied by scale * log2(e), to out
+  /// [end - f, dim]. Rows beyond `count` become zeros. `form` is one of AttendCall::queries, which
+  /// differ in their rotation.
   template <class E>
   void load_queries(const float* form, int f, int end, int dim, E* out) const {
     load_queries(form, f, end, dim, unit.call->scale * kLog2e, out);
@@ -79,18 +81,18 @@ struct FlatRows {
     }
   }
 
-  /// Returns whether some row of the tile that begins at flat row f sees some key of the block. It
-  /// suffices to check the first and the last row, because the visible range moves with the
-  /// position of a row.
+  /// Returns whether any row of the tile that begins at flat row f sees any key of the block. Only
+  /// the first and the last row are checked. This suffices, because the first and the last visible
+  /// key never move backwards from one row to the next.
   bool tile_sees(const KeyBlock& block, int f) const {
     const KeyRange first = visible_keys(*block.segment, position(f));
     const KeyRange last = visible_keys(*block.segment, position(last_of_tile(f)));
     return first.begin < block.begin + block.count && last.end > block.begin;
   }
 
-  /// Converts dot products [kTileRows, kTileKeys] to scores for the softmax. Scores are capped if
-  /// the call has a cap. A key that a row does not see gets kLowest. Returns a bit mask of the rows
-  /// that see no key of the block.
+  /// Converts dot products [kTileRows, kTileKeys] to scores for the softmax. If the call has a cap,
+  /// scores are capped. A key that a row does not see gets the score kLowest. Returns a bit mask of
+  /// the rows that see no key of the block.
   uint32_t finish_scores(const KeyBlock& block, int f, float* scores) const {
     if (unit.call->cap > 0) {
       for (int r = 0; r < kTileRows; ++r) {
@@ -138,7 +140,7 @@ using BestGemm = GemmBf16;
 using BestGemm = GemmF32;
 #endif
 
-/// Runs a kernel over tiles of rows, in the precision that the call specifies.
+/// Runs Kernel on the unit, with matrix products in the precision that call.compute specifies.
 template <template <class> class Kernel, class Unit>
 static inline void run_tiles(const HostCall& call, const Unit& unit, std::byte* scratch) {
   if (call.compute == AttendCompute::kF32) {

@@ -1,6 +1,6 @@
 #pragma once
-// An attention call for host kernels. It has plain pointers instead of the views of AttendCall. The
-// pointers are taken from the views after a check that the memory is on the host.
+// An attention call for host kernels. It has plain pointers instead of the views of AttendCall.
+// host_call() converts an AttendCall and checks that its arrays are in host memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace longhaul {
 
-/// The query arrays of a call (AttendCall::queries). Methods use at most two: one for a window and
-/// one for keys before it. Their number is limited so that a call allocates no memory.
+/// The query arrays of a call (AttendCall::queries). Methods use at most two arrays: one for the
+/// keys in a sliding window and one for the keys before the window. The number of arrays is limited
+/// so that this struct needs no allocated memory.
 struct QueryForms {
   static constexpr size_t kMost = 4;
 
@@ -38,20 +39,20 @@ struct HostCall {
   const float* lse_in = nullptr;
 };
 
-/// Selects the arrays that an operation uses in addition to the queries.
+/// Selects which arrays, in addition to the queries, host_call() checks.
 struct CallArrays {
   bool out = false, lse = false, lse_in = false;
 };
 
-/// Converts the call. Checks that its queue and arrays are on the host and that each selected array
-/// holds `rows` rows.
+/// Converts the call. Asserts that its queue and arrays are on the host and that the queries and
+/// each selected array have `rows` rows.
 HostCall host_call(const AttendCall& call, int64_t rows, CallArrays used);
 
-/// Returns the number of rows that the call's arrays must have for the tasks: the largest row index
-/// plus one.
+/// Returns the number of rows that the call's arrays need for the tasks: the largest row number of
+/// any task plus one.
 int64_t rows_of(std::span<const AttendTask> tasks);
 
-/// Asserts that a segment of a call satisfies the conditions on which every kernel relies.
+/// Asserts that a segment satisfies the conditions on which every kernel relies.
 void check_segment(const AttendCall& call, const KeySegment& segment);
 
 }  // namespace longhaul

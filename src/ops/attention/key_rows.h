@@ -1,6 +1,7 @@
 #pragma once
-// Reads the rows of a key segment. It computes their addresses and reads their elements as f32 or
-// bf16, rotated if necessary. For *.isa.cc only.
+// Reads the stored rows of a key segment: computes their addresses and reads their elements as f32
+// or bf16, rotated if necessary. Include this only in *.isa.cc files, which are compiled once per
+// instruction set.
 
 #include "ops/attention/attention.h"
 #include "ops/attention/stored_key.h"
@@ -13,16 +14,16 @@ static inline int64_t position_of(const KeySegment& s, int64_t i) {
   return s.indexed_positions ? s.position + s.index.address()[i] : s.position + i;
 }
 
-/// The location and format of the keys of a list. An object of this type can also describe its
-/// values.
+/// The location and format of the keys, or of the values, of one KV head (PagedRows).
 struct StoredRows {
   const std::byte* const* pages;
   DType type;
   int head_dim;
-  int stride;  ///< bytes between rows of a page
+  int stride;  ///< bytes between the beginnings of two rows of a page
   int page_rows;
-  int64_t in_page;  ///< byte offset of the first row within a page
-  /// Rows are stored Hadamard-rotated, as are keys of some types (ops/attention/stored_key.h).
+  int64_t in_page;  ///< byte offset of the first key or value within a page
+  /// Whether the rows are stored Hadamard-rotated, as keys of some types are
+  /// (ops/attention/stored_key.h).
   bool mixed;
 
   const std::byte* at(int64_t row) const {
@@ -58,8 +59,8 @@ static inline StoredRows values_of(const PagedRows& rows) {
           rows.page_rows, keys, false};
 }
 
-/// Writes the addresses of keys [at, at + count) of a segment to `rows`. Ranges without an index
-/// are processed page by page.
+/// Writes the addresses of keys (or values) [at, at + count) of a segment to `rows`. If the segment
+/// has no index, rows are located page by page.
 static inline void locate_rows(const KeySegment& s, const StoredRows& stored, int64_t at,
                                int64_t count, const std::byte** rows) {
   while (count > 0) {
@@ -104,12 +105,14 @@ static inline Vec load_stored(const std::byte* row, int at) {
   }
 }
 
-/// Number of elements that are loaded together. For block types it is the block size: the scale is
-/// then read once, and offsets are compile-time constants. For other types it is one vector.
+/// Number of elements that are loaded together. For block types it is the block size, so that the
+/// scale is read once and offsets are compile-time constants. For other types it is the size of one
+/// vector.
 template <DType T>
 inline constexpr int kStretch = T == DType::Q8_0 || T == DType::Q4_0 ? 32 : kLanes;
 
-/// Returns vector `i` of the kStretch elements that begin at `at`. `at` is a multiple of kStretch.
+/// Returns vector `i` of the kStretch elements that begin at element `at` of a row. `at` is a
+/// multiple of kStretch.
 template <DType T>
 static inline Vec load_of_stretch(const std::byte* row, int at, int i) {
   if constexpr (kStretch<T> == kLanes) {
@@ -123,7 +126,8 @@ template <DType T>
 static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
   int t = 0;
   for (; t + kLanes <= head_dim; t += kLanes) store(out + t, load_stored<T>(row, t));
-  for (; t < head_dim; ++t) {  // only for head sizes such as 8 or 24, with 16-bit and f32 types
+  for (; t < head_dim; ++t) {  // only if head_dim is no multiple of kLanes (8 or 24, for example),
+                               // which never holds for block types
     if constexpr (T == DType::F32) {
       std::memcpy(out + t, row + 4 * t, 4);
     } else if constexpr (T == DType::F16) {
@@ -134,7 +138,8 @@ static inline void load_row_as(const std::byte* row, int head_dim, float* out) {
   }
 }
 
-/// Reads a row as f32. If the row is stored Hadamard-rotated, the rotation is undone.
+/// Reads a stored row as f32. If the row is stored Hadamard-rotated, the Hadamard rotation is
+/// undone.
 static inline void load_row(const StoredRows& rows, const std::byte* row, float* out) {
   switch (rows.type) {
     case DType::F32:
@@ -152,7 +157,8 @@ static inline void load_row(const StoredRows& rows, const std::byte* row, float*
 }
 
 #if defined(__AVX512BF16__)
-/// Reads elements [at, at + 32) of a stored row as bf16. Elements of block formats are expanded.
+/// Reads elements [at, at + 32) of a stored row as bf16. Elements of block formats are multiplied
+/// by their scale.
 template <DType T>
 static inline __m512i load_32_bf16(const std::byte* row, int at) {
   if constexpr (T == DType::BF16) {
@@ -164,8 +170,8 @@ static inline __m512i load_32_bf16(const std::byte* row, int at) {
     return (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
   } else {
     static_assert(T == DType::Q4_0);
-    // The 16 possible values of the block are rounded once and then looked up by nibble. The table
-    // holds the values twice, so bit 4 of an index has no influence.
+    // The 16 numbers that nibbles represent in this block are rounded once and then looked up by
+    // nibble. The table holds each number twice, so that bit 4 of an index has no effect.
     const std::byte* block = row + at / 32 * 18;
     const Vec steps = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
     const __m512 numbers = (__m512)(steps * splat(f16_scalar(block)));
@@ -176,7 +182,7 @@ static inline __m512i load_32_bf16(const std::byte* row, int at) {
     return _mm512_permutexvar_epi16(index, table);
   }
 }
-/// Expands a row of a block type to bf16. `dim` is a multiple of 32.
+/// Converts a stored row of a block type to bf16 [dim]. `dim` is a multiple of 32.
 static inline void expand_to_bf16(DType type, const std::byte* row, int dim, uint16_t* out) {
   for (int t = 0; t < dim; t += 32) {
     _mm512_storeu_si512(out + t, type == DType::Q4_0 ? load_32_bf16<DType::Q4_0>(row, t)

@@ -1,8 +1,8 @@
 #pragma once
-// Loads tiles of keys and values as bf16 into shared memory and rotates them in place. Pages may
-// have any type. The keys of a segment are consecutive rows (a stretch) or a list of rows or pages.
-// In shared memory, rows have 16 bytes of padding, so the eight rows of a matrix fragment are in
-// different banks.
+// Loads tiles of keys and values as bf16 into shared memory and rotates the keys there. Pages may
+// have any type. The keys of a segment are consecutive rows (a stretch), a list of rows, or a list
+// of pages. In shared memory, rows have 16 bytes of padding, so that the eight rows of a matrix
+// fragment are in different banks.
 
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/core/gpu/mma.cuh"
@@ -10,19 +10,21 @@
 namespace longhaul::cuda {
 
 template <int D>
-inline constexpr int kPitch = 2 * D + 16;  ///< bytes between rows in shared memory
+inline constexpr int kPitch = 2 * D + 16;  ///< bytes between the beginnings of two rows in shared
+                                           ///< memory
 
-/// Information about a tile for the warps that multiply it. It is in shared memory next to the
-/// tile.
+/// Information about a tile for the warps that multiply its keys and values. It is in shared memory
+/// next to the tile.
 struct TileInfo {
   const SegmentRecord* segment;  ///< null after the last tile
   const float* queries;
-  int32_t slot;  ///< first slot of the tile
+  int32_t slot;  ///< first slot of the tile in its segment
   int32_t nearest, furthest;
   int32_t rotate;
 };
 
-/// Advances to the next tile of N slots and returns it. One thread calls it.
+/// Advances the walk to the next tile, which has N slots, and returns the tile's TileInfo. One
+/// thread calls this function.
 template <int N>
 __device__ __forceinline__ TileInfo next_tile(TileWalk& walk) {
   if (!walk.next()) return {};
@@ -35,9 +37,9 @@ __device__ __forceinline__ uint4 bf16_of(const Eight& e) {
           bf16_pair(e.x[6], e.x[7])};
 }
 
-/// Stores elements [8 * chunk, 8 * chunk + 8) of a row in shared memory as bf16. Stores zeros if
-/// `present` is false. If the row is stored in bf16, the copy is asynchronous and completes with
-/// the thread's next group of copies.
+/// Stores elements [8 * chunk, 8 * chunk + 8) of a stored row in shared memory as bf16. Stores
+/// zeros if `present` is false. If the row is stored in bf16, the copy is asynchronous and belongs
+/// to the thread's next group of copies.
 __device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, PageType type,
                                            int chunk, bool present) {
   if (type == PageType::kBF16) {
@@ -47,10 +49,11 @@ __device__ __forceinline__ void copy_eight(uint32_t to, const std::byte* row, Pa
   }
 }
 
-/// Loads the keys and values of slots [slot, slot + N). All `threads` threads call it, and each
-/// passes its index `thread`. N divides 64, and slot is a multiple of N. Slots without a key become
-/// zeros. Rows stored in bf16 are copied asynchronously, and the copies complete with the thread's
-/// next group of copies. If kOnce is true, they use copy_16_once().
+/// Loads the keys and values of slots [slot, slot + N). All `threads` threads must call the
+/// function, each with its index `thread`. N divides 64, and slot is a multiple of N. Slots without
+/// a key become zeros. Rows stored in bf16 are copied asynchronously, and the copies belong to the
+/// thread's next group of copies. If kOnce is true, the copies use copy_16_once(), so that the L2
+/// cache evicts the rows first.
 template <int D, int N, int threads, bool kOnce = false>
 __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, uint32_t keys,
                                           uint32_t values, int thread) {
@@ -60,10 +63,12 @@ __device__ __forceinline__ void load_tile(const SegmentRecord& s, int32_t slot, 
   const int key_bytes = stored_bytes(key_type, D), value_bytes = stored_bytes(value_type, D);
   const int32_t* index = lists_rows(s) ? s.index : nullptr;
   const std::byte* const* pages = s.pages;
-  // All slots of a tile are in one page, unless the keys are a list of rows.
+  // All slots of a tile are in one page, unless the segment lists single rows.
   const std::byte* page = index == nullptr ? page_of(s, slot / kPageRows) : nullptr;
   const int32_t first = s.shift - slot, end = first + s.count;
-  // Calls f(offset in the tile, chunk of the row, key row, value row, whether the slot has a key).
+  // Calls f for piece c of the tile (8 elements of one slot). Its arguments are the piece's byte
+  // offset in the tile, its number within the row, the stored key, the stored value, and whether
+  // the slot has a key.
   const auto piece = [&](int c, auto f) {
     const int n = c / kChunks, chunk = c % kChunks;
     const bool present = n >= first && n < end;
@@ -109,8 +114,8 @@ __device__ __forceinline__ void rotate_pair(uint32_t& a, uint32_t& b, float2 cos
   b = bf16_pair(b0 * cosine.x + a0 * sine.x, b1 * cosine.y + a1 * sine.y);
 }
 
-/// Rotates eight elements at `low` with the eight at `high`, their partners. Both are in shared
-/// memory.
+/// Rotates the eight elements at `low` together with their RoPE partners, the eight at `high`. Both
+/// are in shared memory.
 __device__ __forceinline__ void rotate_eight(uint32_t low, uint32_t high, const float4 (&cosine)[2],
                                              const float4 (&sine)[2]) {
   uint4 a = load_16(low), b = load_16(high);
@@ -122,7 +127,7 @@ __device__ __forceinline__ void rotate_eight(uint32_t low, uint32_t high, const 
   store_16(high, b);
 }
 
-/// Rotates one element with its partner.
+/// Rotates the element at `low` together with its RoPE partner at `high`.
 __device__ __forceinline__ void rotate_one(uint32_t low, uint32_t high, float cosine, float sine) {
   uint16_t x, y;
   asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(low) : "memory");
@@ -136,14 +141,14 @@ __device__ __forceinline__ void rotate_one(uint32_t low, uint32_t high, float co
 }
 
 /// Rotates the N keys of a tile in place. Key n has position `position` + offsets[n]. A thread
-/// loads at most 16 * kMost values of the rotation table at once.
+/// loads at most 16 * kMost floats of the rotation table at once.
 template <int D, int N, int threads, int kMost = 4>
 __device__ __forceinline__ void rotate_tile(const RotationTable& table, uint32_t keys,
                                             const int32_t* offsets, int64_t position, int thread) {
   const int half = table.half;
   if (table.in_eights) {
-    // A thread has several table loads in flight, because a single load takes longer than all
-    // products of the tile.
+    // A thread starts several loads from the table before it uses their results, because the
+    // latency of a single load is longer than all matrix products of the tile.
     constexpr int kOwn = (N * (D / 16) + threads - 1) / threads,
                   kBatch = kOwn < kMost ? kOwn : kMost;
     const int chunks = half / 8;

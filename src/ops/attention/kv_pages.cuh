@@ -1,5 +1,5 @@
 #pragma once
-// Computes the addresses of rows in lists of pages, and stores rows in each KV type.
+// Computes the addresses of rows in pages, and stores rows in each KV type.
 
 #include <cuda_runtime.h>
 
@@ -10,18 +10,18 @@
 
 namespace longhaul::cuda {
 
-/// The location and format of either the keys or the values within a page. They are the same in all
-/// pages of a call.
+/// The location and format of the keys, or of the values, within a page. All pages of a call have
+/// the same PageSides.
 struct PageSide {
   PageType type;
   int row_bytes;
-  int64_t in_page;  ///< byte offset of the first row in a page
+  int64_t in_page;  ///< byte offset of the first key or value in a page
 };
 
 struct PageShape {
   int head_dim, page_rows;
   PageSide keys, values;
-  bool values_in_keys;  ///< whether there are no values to write
+  bool values_in_keys;  ///< whether pages hold no values (PagedRows::values_in_keys)
 
   __device__ std::byte* row(PageTable pages, int64_t row, bool value) const {
     const PageSide side = value ? values : keys;
@@ -40,7 +40,7 @@ inline PageShape shape_of(const KvForm& form) {
           form.values_in_keys};
 }
 
-/// Stores elements t to t + kRun - 1 of a row as f16.
+/// Stores elements t to t + kRun - 1 of a key or value as f16.
 template <int kRun>
 __device__ __forceinline__ void store_f16(std::byte* row, int t, const Run<kRun>& x) {
   auto* p = reinterpret_cast<uint16_t*>(row) + t;
@@ -53,8 +53,8 @@ __device__ __forceinline__ void store_f16(std::byte* row, int t, const Run<kRun>
   }
 }
 
-/// Stores 32 values of a warp, one per lane, as a block of Q8_0. The address is a multiple of 2.
-/// Values are rounded as in ops/core/convert.h.
+/// Stores 32 numbers, one per lane of a warp, as a block of Q8_0. The address of the block is a
+/// multiple of 2. Numbers are rounded as in ops/core/convert.h.
 __device__ __forceinline__ void store_q8_0(std::byte* block, float x) {
   const float amax = warp_max(fabsf(x));
   const uint32_t scale = half_bits(__fdiv_rn(amax, 127.0f));
@@ -71,11 +71,11 @@ __device__ __forceinline__ void store_q8_0(std::byte* block, float x) {
   if (lane == 0) halves[0] = static_cast<uint16_t>(scale);
 }
 
-/// Stores 32 values of a warp, one per lane, as a block of Q4_0.
+/// Stores 32 numbers, one per lane of a warp, as a block of Q4_0.
 __device__ __forceinline__ void store_q4_0(std::byte* block, float x) {
   const int lane = threadIdx.x % 32;
-  // Finds the value with the largest magnitude. If several have the same magnitude, the first one
-  // is used.
+  // Finds the number with the largest magnitude. If several have the same magnitude, the first of
+  // them is used.
   float largest = x;
   int at = lane;
   for (int d = 16; d > 0; d /= 2) {
@@ -90,7 +90,8 @@ __device__ __forceinline__ void store_q4_0(std::byte* block, float x) {
   float q = __fmul_rn(x, inverse);
   q = q < 7.0f ? q : 7.0f;
   q = q > -8.0f ? q : -8.0f;
-  const uint32_t low = (bits_of(__fadd_rn(q, 12582920.0f)) - 0x4b400000u) & 15u;  // holds q + 8
+  // `low` is the stored nibble: q rounded to an integer, plus 8.
+  const uint32_t low = (bits_of(__fadd_rn(q, 12582920.0f)) - 0x4b400000u) & 15u;
   const uint32_t high = __shfl_down_sync(~0u, low, 16);
   const uint32_t own = low | high << 4, next = __shfl_down_sync(~0u, own, 1);
   auto* halves = reinterpret_cast<uint16_t*>(block);

@@ -1,6 +1,7 @@
 #pragma once
-// Packs a block of keys and values into the formats of tile products. Keys and values may have any
-// stored type, and keys are rotated if necessary. For *.isa.cc only.
+// Packs a block of keys and values into the layouts that the matrix products of the prefill kernel
+// read. Keys and values may have any stored type. Keys are rotated if necessary. Include this only
+// in *.isa.cc files, which are compiled once per instruction set.
 
 #include "ops/attention/attention_kernels.h"
 #include "ops/attention/key_rows.h"
@@ -11,15 +12,15 @@ namespace longhaul::LH_ISA {
 
 struct KeyBlock {
   const KeySegment* segment;
-  const Rotations* rotations;  ///< rotations to apply to the keys; null: none
+  const Rotations* rotations;  ///< rotations of the keys; null if the keys need none
   int64_t begin;               ///< first key of the block within the segment
   int count;                   ///< number of keys, at most kTileKeys
   int padded_keys;             ///< count rounded up to a multiple of 32; the added keys are zeros
   int padded_dim;  ///< head_dim rounded up to a multiple of 32; the added elements are zeros
 };
 
-/// Returns the block of keys that begins at `begin`. It ends at `end` or at the block size,
-/// whichever comes first.
+/// Returns the block of keys that begins at key `begin` of the segment. It ends at `end`, or
+/// earlier if it has kTileKeys keys.
 static inline KeyBlock block_from(const KeySegment& s, const Rotations* rotations, int64_t begin,
                                   int64_t end, int padded_dim) {
   const int count = end - begin < kTileKeys ? static_cast<int>(end - begin) : kTileKeys;
@@ -32,8 +33,8 @@ static inline void load_key(const KeyBlock& b, const StoredRows& keys, int i, fl
   if (b.rotations != nullptr) rotate_in_place(*b.rotations, position_of(s, b.begin + i), out);
 }
 
-/// Packs a block for f32 products. Keys are transposed to [padded_dim, kTileKeys]. Values become
-/// [kTileKeys, padded_dim], unless `values` is null.
+/// Packs a block for products in f32. Keys are transposed to [padded_dim, kTileKeys]. Values become
+/// [kTileKeys, padded_dim]. If `values` is null, they are not packed.
 static inline void pack(const KeyBlock& b, float* keys, float* values, float* /*unpacked_rows*/) {
   const StoredRows stored_keys = keys_of(b.segment->rows);
   const StoredRows stored_values = values_of(b.segment->rows);
@@ -63,8 +64,9 @@ static inline void interleave_32(__m512i even, __m512i odd, uint16_t* out) {
   _mm512_storeu_si512(out + 32, _mm512_permutex2var_epi16(even, high, odd));
 }
 
-/// Returns a stored row as bf16 [padded_dim]. If the row is stored in bf16 and needs no change, the
-/// result is the row itself. Otherwise the result is in `scratch`.
+/// Returns a stored key or value as bf16 [padded_dim]. If the row is stored in bf16 and needs no
+/// change, the result is the stored row itself. Otherwise the result is in `scratch`. If
+/// `rotations` is not null, the row is rotated to `position`.
 static inline const uint16_t* bf16_row(const StoredRows& rows, const std::byte* row, int padded_dim,
                                        const Rotations* rotations, int64_t position,
                                        uint16_t* scratch) {
@@ -73,7 +75,8 @@ static inline const uint16_t* bf16_row(const StoredRows& rows, const std::byte* 
   }
   if (rotations == nullptr && !rows.mixed &&
       (rows.type == DType::Q8_0 || rows.type == DType::Q4_0)) {
-    expand_to_bf16(rows.type, row, padded_dim, scratch);  // whole blocks: padded_dim is head_dim
+    // The row has padded_dim elements, because head_dim is a multiple of 32 in block types.
+    expand_to_bf16(rows.type, row, padded_dim, scratch);
     return scratch;
   }
   float wide[kMostHeadDim];
@@ -84,9 +87,9 @@ static inline const uint16_t* bf16_row(const StoredRows& rows, const std::byte* 
   return scratch;
 }
 
-/// Packs a block for bf16 products. Keys become [padded_dim / 2, kTileKeys] pairs of adjacent
-/// elements. Values become [padded_keys / 2, padded_dim] pairs of adjacent keys, unless `values` is
-/// null. `unpacked_rows` is scratch memory for 32 * padded_dim elements.
+/// Packs a block for products in bf16. Keys become [padded_dim / 2, kTileKeys] pairs of adjacent
+/// elements. Values become [padded_keys / 2, padded_dim] pairs of adjacent keys. If `values` is
+/// null, they are not packed. `unpacked_rows` is scratch memory for 32 * padded_dim elements.
 static inline void pack(const KeyBlock& b, uint16_t* keys, uint16_t* values,
                         uint16_t* unpacked_rows) {
   const KeySegment& s = *b.segment;

@@ -1,6 +1,6 @@
 #pragma once
-// Rotates one pair of elements in the rotary embedding. All kernels use this function, so that they
-// round equally.
+// Applies RoPE to one pair of elements. All kernels use this function, so that they all round in
+// the same way.
 
 namespace longhaul::cuda {
 

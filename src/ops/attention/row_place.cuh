@@ -1,30 +1,32 @@
 #pragma once
-// Determines where the results of a unit's rows are written, and completes the softmax sums of a
-// row. All attention kernels use this file. A unit is the work of one thread block
-// (attend_records.h). A (row, head) row is the query of one head of one row.
+// Determines where the results of a unit's flat rows are written, and completes their softmax. All
+// attention kernels use this file. A unit is the work of one thread block (attend_records.h). A
+// flat row is the query of one head of one query row. While a kernel processes keys, the softmax
+// weight of a key is 2^(logit - top), with logits in base 2. `top`, the reference logit of the flat
+// row, is its largest logit so far, or at most 8 less.
 
 #include "ops/attention/attend_kernels.gpu.h"
 #include "ops/core/gpu/mma.cuh"
 
 namespace longhaul::cuda {
 
-/// The destination of a (row, head) row of a unit. It is the row of `out`, or the row's partial
-/// results if the unit is a part.
+/// The place to which the result of a flat row is written. It is in `out`, or among the partial
+/// results if the unit has several parts.
 struct RowPlace {
-  float* sums;  ///< [head_dim]
-  float* top;   ///< reference logit of a partial result; null if the row is complete
-  float* sum;   ///< denominator of a partial result
-  float* lse;   ///< may be null
-  float sink;   ///< base-2 logit of the sink, which is added to the denominator; -infinity: none
+  float* sums;  ///< [head_dim] partial result: sums of weighted values; complete result: the output
+  float* top;   ///< reference logit of a partial result; null for a complete result
+  float* sum;   ///< softmax denominator of a partial result; null for a complete result
+  float* lse;   ///< lse of a complete result; null if it is not requested
+  float sink;   ///< base-2 logit of the sink; -infinity if there is none or the result is partial
 };
 
-/// Returns the base-2 logit of the head's sink, or -infinity. A partial result does not include the
-/// sink; the merge of the parts adds it.
+/// Returns the base-2 logit of the head's sink, or -infinity if there are no sinks. A partial
+/// result does not include the sink, which is added when the parts are merged.
 __device__ __forceinline__ float sink_of(const AttendArgs& a, int head) {
   return a.sinks == nullptr ? -INFINITY : __ldg(a.sinks + head) * kLog2OfE;
 }
 
-/// Returns the index of the unit's (row, head) row f in an array [rows, heads].
+/// Returns the index of the unit's flat row f in an array [rows, heads].
 __device__ __forceinline__ int64_t vector_of(const AttendArgs& a, const UnitRecord& unit, int f) {
   const int64_t row = unit.row_begin + f / unit.head_count;
   return row * a.heads + unit.head_begin + f % unit.head_count;
@@ -45,9 +47,10 @@ __device__ __forceinline__ RowPlace place_of(const AttendArgs& a, const UnitReco
           sink_of(a, head)};
 }
 
-/// Adds the sink to the denominator of a row and updates the row's largest logit `top`. The
-/// denominator is relative to `top`. Returns the factor by which the row's sums of weighted values
-/// must be multiplied.
+/// Includes the sink in the softmax of a flat row. `sum` is the denominator, the sum of
+/// 2^(logit - top) over the visible keys. Adds the sink's term to `sum`. If the sink's logit
+/// exceeds `top`, first sets `top` to it and rescales `sum`. Returns the factor by which the sums
+/// of weighted values are multiplied to give the output.
 __device__ __forceinline__ float end_row(float sink, float& top, float& sum) {
   float shrink = 1;
   if (sink > -INFINITY) {
@@ -67,7 +70,8 @@ __device__ __forceinline__ float natural_lse(float top, float sum) {
   return sum > 0 ? top * kNaturalOfBase2 + logf(sum) : -INFINITY;
 }
 
-/// Writes the reference logit in base 2 and the denominator of a row. One thread calls it.
+/// Writes the reference logit and the denominator of a partial result, or the lse of a complete
+/// result. Only one thread per flat row calls this function.
 __device__ __forceinline__ void write_denominator(const RowPlace& to, float top, float sum) {
   if (to.top != nullptr) {
     *to.top = top;

@@ -1,6 +1,6 @@
 #pragma once
-// Keeps the most recent rows of a sequence of rows, up to a maximum number. SnapKV's observation
-// window uses it (arXiv:2404.14469).
+// Keeps the most recent rows of a growing sequence, up to a maximum number. SnapKV uses it to keep
+// the queries of its observation window (arXiv:2404.14469).
 
 #include "base/array.h"
 
@@ -8,7 +8,7 @@ namespace longhaul {
 
 class RowWindow {
  public:
-  /// Appends `rows` rows of `width` values, and then removes all but the last `most` rows.
+  /// Appends `rows` rows of `width` floats, and then removes all but the last `most` rows.
   void push(Queue& queue, View<const float> fresh, int64_t rows, int64_t width, int64_t most);
   /// Removes the last `rows` rows.
   void drop_last(int64_t rows, int64_t width);
@@ -17,7 +17,7 @@ class RowWindow {
   View<const float> view() const { return numbers_.view(); }  ///< returns [rows, width]
 
  private:
-  Array<float> numbers_;  ///< has exactly the size of the current rows
+  Array<float> numbers_;  ///< has exactly the size of the rows that are kept
   Array<float> spare_;    ///< temporary memory while rows are moved
   int64_t rows_ = 0;
 };

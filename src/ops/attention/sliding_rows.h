@@ -1,6 +1,6 @@
 #pragma once
-// Rows of values for the tokens in a sliding window. New rows are appended at the end, and old rows
-// are removed at the front.
+// One row of floats for each token in a sliding window. New rows are appended at the end, and old
+// rows are removed at the front.
 
 #include "base/rolling_array.h"
 
@@ -10,8 +10,8 @@ class SlidingRows {
  public:
   explicit SlidingRows(int64_t width = 1) : width_(width) {}
 
-  /// Returns the largest number of bytes that a window of `rows` rows occupies while it slides. It
-  /// includes the spare room of RollingArray.
+  /// Returns the largest size in bytes of a window of `rows` rows, including the spare room of
+  /// RollingArray, which the window needs while it slides.
   static size_t bytes_for(int64_t rows, int64_t width) {
     return 2 * static_cast<size_t>(rows * width) * sizeof(float);
   }
@@ -27,7 +27,7 @@ class SlidingRows {
   void drop_first(int64_t rows) { numbers_.drop_first(rows * width_); }
 
   /// Saves or restores the rows as one array. After restoring from a file, the caller must check
-  /// numbers(), which can be any value.
+  /// numbers(), because the file may contain any number of floats.
   void archive(Archive& archive) { numbers_.archive(archive); }
 
  private:
@@ -35,8 +35,8 @@ class SlidingRows {
   RollingArray<float> numbers_;
 };
 
-/// Adds the transpose of x [rows, columns] to `to` [columns, rows], where rows = x.size() /
-/// columns.
+/// Adds the transpose of x [rows, columns], where rows = x.size() / columns, to `to` [columns,
+/// rows].
 void add_transposed(Queue& queue, View<const float> x, int64_t columns, View<float> to);
 inline const DeviceOperation<bool(View<const float>, int64_t columns, View<float> to)>
     kAddTransposed;

@@ -8,11 +8,11 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Gathering keys takes about as long as reading them for one unit of 128 (row, head) rows. It
-/// is therefore faster from four units on.
+/// Gathering keys takes about as long as reading them for one unit of 128 flat rows. It is
+/// therefore faster from four units on.
 constexpr int64_t kLeastRows = 512;
-/// Rows that see few of the keys gain less. 64 (row, head) rows save about a microsecond, in which
-/// some 4,096 keys are gathered (256 bytes become 512).
+/// Rows that see few of the keys gain less. 64 flat rows save about a microsecond, in which some
+/// 4,096 keys are gathered (256 bytes become 512).
 constexpr int64_t kMostKeysOfRow = 64;
 
 bool lies_well(const KeySegment& s) {

@@ -1,8 +1,7 @@
 #pragma once
-// Reads stored rows of keys or values; all kernels use it. The types are those of
-// ops/attention/kv_type.h. Keys in Q4_0 are stored Hadamard-rotated (ops/attention/stored_key.h).
-// The code is plain C++ except for the loads, so tests can read rows on the host with the functions
-// that the kernels call.
+// Reads stored keys and values in all kernels. The types are those of ops/attention/kv_type.h. Keys
+// in Q4_0 are stored Hadamard-rotated (ops/attention/stored_key.h). The code is plain C++ except
+// for the loads, so that tests can read rows on the host with the functions that the kernels call.
 
 #include <cmath>
 #include <cstddef>
@@ -14,8 +13,8 @@
 
 namespace longhaul::cuda {
 
-/// The types of keys or values in a page. Kernels are selected by them. kHadamardQ4_0 means keys in
-/// Q4_0; reading undoes their Hadamard rotation.
+/// The types of keys or values in a page. kHadamardQ4_0 stands for keys in Q4_0, whose Hadamard
+/// rotation must be undone after reading.
 enum class PageType : uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kHadamardQ4_0 };
 
 inline PageType page_type(DType type, bool key) {
@@ -34,14 +33,16 @@ inline PageType page_type(DType type, bool key) {
   }
 }
 
-/// Returns the bytes per row. Byte `type` of kBytesOf32 is the size of 32 elements of that type.
-/// There are no branches, because kernels call this often.
+/// Returns the size of a stored key or value in bytes. Byte number `type` of the constant
+/// kBytesOf32 is the size in bytes of 32 elements of that type. The function has no branches,
+/// because kernels call it often.
 LH_EVERYWHERE int stored_bytes(PageType type, int head_dim) {
-  constexpr uint64_t kBytesOf32 = 0x12'12'22'40'40'80;  // 18, 18, 34, 64, 64, 128
+  // The bytes of 32 elements from type 5 down to type 0 are 18, 18, 34, 64, 64 and 128.
+  constexpr uint64_t kBytesOf32 = 0x12'12'22'40'40'80;
   return head_dim * static_cast<int>(kBytesOf32 >> (8 * static_cast<int>(type)) & 0xff) / 32;
 }
 
-/// A row in device memory, or in host memory in tests. Its address is a multiple of 2. The
+/// A stored row in device memory, or in host memory in tests. Its address is a multiple of 2. The
 /// functions below accept any class that has the same members.
 struct RowBytes {
   const std::byte* row;
@@ -60,7 +61,8 @@ struct RowBytes {
   }
 };
 
-/// Loads 4 * N bytes from an even offset. Only words that contain some of these bytes are read.
+/// Loads 4 * N bytes from the even offset `at`. Only 32-bit words that contain some of these bytes
+/// are read.
 template <int N, class Bytes>
 LH_EVERYWHERE void words_at(const Bytes& row, int at, uint32_t (&words)[N]) {
   const bool between = row.between_words(at);
@@ -78,9 +80,9 @@ struct Eight {
   float x[8];
 };
 
-/// Computes x[i] = (byte i - zero) * scale exactly. A byte b is placed in the middle of a float's
-/// mantissa, which yields the float 32768 + b. The product of this float and an f16 is exact in
-/// f32, and so is the difference.
+/// Computes x[i] = (byte i - zero) * scale exactly. `scale` must be a number that f16 represents
+/// exactly. A byte b is placed in the middle of a float's mantissa, which yields the float
+/// 32768 + b. The product of this float and the scale is exact in f32, and so is the difference.
 LH_EVERYWHERE void scale_bytes(uint32_t bytes, float zero, float scale, float* x) {
   const float offset = -(32768.0f + zero) * scale;
   for (uint32_t i = 0; i < 4; ++i) {
@@ -88,8 +90,8 @@ LH_EVERYWHERE void scale_bytes(uint32_t bytes, float zero, float scale, float* x
   }
 }
 
-/// Replaces elements that are 1, 2 and 4 apart by their sums and differences, which is a Hadamard
-/// rotation of eight values.
+/// Computes the unscaled Walsh-Hadamard transform of eight numbers. Pairs of elements that are 1
+/// apart are replaced by their sum and difference, then pairs that are 2 and 4 apart.
 LH_EVERYWHERE void mix_eight(Eight& e) {
   for (int step = 1; step < 8; step *= 2) {
     for (int i = 0; i < 8; ++i) {
@@ -101,19 +103,21 @@ LH_EVERYWHERE void mix_eight(Eight& e) {
   }
 }
 
-/// Returns values [8 * part, 8 * part + 8) of a Q4_0 block after undoing its Hadamard rotation. The
-/// 32 values of a block are four groups of eight. The four groups are first added or subtracted,
-/// and the eight results are then rotated. Additions and subtractions are computed as sums of
-/// bytes, in which a subtracted nibble n is represented by 15 - n.
+/// Returns elements [8 * part, 8 * part + 8) of a Q4_0 block after undoing its Hadamard rotation.
+/// The 32 elements of a block are four groups of eight. The four groups are first added or
+/// subtracted element by element. mix_eight() then transforms the eight results. Four sums are
+/// computed at once, in the bytes of a word. Instead of subtracting a nibble n, the code adds
+/// 15 - n.
 template <class Bytes>
 LH_EVERYWHERE Eight unmixed_eight(const Bytes& row, int block, int part) {
   constexpr uint32_t kLow = 0x0f0f0f0fu;
-  uint32_t words[4];  // groups 0 and 1 in the low nibbles, 2 and 3 in the high nibbles
+  uint32_t words[4];  // groups 0 and 1 are in the low nibbles, groups 2 and 3 in the high nibbles
   words_at(row, block + 2, words);
   const uint32_t less_1 = (part & 1) != 0 ? kLow : 0, less_2 = (part & 2) != 0 ? kLow : 0;
   const uint32_t less_3 = less_1 ^ less_2;
   const float scale = half_value(row.half(block)) * 0.176776695f;
-  // Each added group contributes an offset of 8, and each subtracted group an offset of 15 - 8.
+  // A nibble n stands for n - 8. An added group thus contributes an offset of 8 to each sum, and a
+  // subtracted group an offset of 15 - 8.
   const float zero = part == 0 ? 32.0f : 30.0f;
   Eight e;
   for (int i = 0; i < 2; ++i) {
@@ -127,7 +131,7 @@ LH_EVERYWHERE Eight unmixed_eight(const Bytes& row, int block, int part) {
   return e;
 }
 
-/// Returns values [8 * chunk, 8 * chunk + 8) of a row of type T.
+/// Returns elements [8 * chunk, 8 * chunk + 8) of a stored row of type T.
 template <PageType T, class Bytes>
 LH_EVERYWHERE Eight eight_of(const Bytes& row, int chunk) {
   Eight e{};
@@ -163,7 +167,7 @@ LH_EVERYWHERE Eight eight_of(const Bytes& row, int chunk) {
   return e;
 }
 
-/// Wraps a type as a constant. with_page_type() passes it to f.
+/// A page type as a compile-time constant. with_page_type() passes it to f.
 template <PageType T>
 struct PageTypeConstant {
   static constexpr PageType value = T;

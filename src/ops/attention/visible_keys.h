@@ -1,6 +1,6 @@
 #pragma once
 // Finds the keys of a segment that a query row sees. The functions are `static`, because kernels
-// are compiled once per instruction-set level and must not share code.
+// are compiled once per instruction-set level and must not share machine code.
 
 #include <cstdint>
 
@@ -8,12 +8,12 @@
 
 namespace longhaul {
 
-/// Returns the number of the stored row of the segment's key i.
+/// Returns the number of the stored row that holds key i of the segment.
 static inline int64_t row_of(const KeySegment& s, int64_t i) {
   return s.index.empty() ? s.begin + i : s.index.address()[i];
 }
 
-/// Returns the number of keys of the segment with positions before `position`.
+/// Returns how many keys of the segment have positions before `position`.
 static inline int64_t keys_before(const KeySegment& s, int64_t position) {
   if (!s.indexed_positions) {
     const int64_t n = position - s.position;
@@ -35,8 +35,8 @@ struct KeyRange {
   int64_t begin, end;
 };
 
-/// Returns the range of the segment's keys that a row at `position` sees. The visible keys are
-/// always one range.
+/// Returns the range of the segment's keys that a query row at `position` sees. The visible keys
+/// are always consecutive.
 static inline KeyRange visible_keys(const KeySegment& s, int64_t position) {
   switch (s.visible) {
     case Visibility::kCausal:

@@ -1,5 +1,5 @@
 #pragma once
-// Device memory of a GPU's operations on blocks of stored rows.
+// Device memory that a GPU's operations on blocks of stored rows reuse between calls.
 
 #include <vector>
 
@@ -12,8 +12,8 @@ namespace longhaul::cuda {
 struct BlockRooms {
   explicit BlockRooms(GpuQueue& queue) : lists(queue), scratch(queue) {}
 
-  /// Uploads the tables of pages. If they equal those of the previous call, nothing is uploaded,
-  /// because a copy between two kernels takes 5 us.
+  /// Uploads the page addresses of `of` and returns their device address. If they equal those of
+  /// the previous call, nothing is uploaded, because a copy between two kernels takes 5 us.
   const PageTable* upload_tables(std::span<const PagedRows> of) {
     tables.clear();
     for (const PagedRows& list : of) tables.push_back(table_of(list));

@@ -1,5 +1,6 @@
 #pragma once
-// Lists the numbers of set bits. One thread block runs the code in phases (block.h).
+// Writes the numbers of the set bits of an array of words. One thread block runs the code in phases
+// (ops/core/gpu/block.h).
 
 #include "ops/core/gpu/block.h"
 
@@ -31,7 +32,7 @@ LH_BOTH int lowest_bit(uint32_t word) {
 #endif
 }
 
-/// Returns the mask of the bits with numbers in [begin, end). The lowest bit of the word has number
+/// Returns a mask of the bits with numbers in [begin, end). The lowest bit of the word has number
 /// `first`.
 LH_BOTH uint32_t bits_between(int64_t first, int64_t begin, int64_t end) {
   const int64_t low = begin > first ? begin - first : 0;
@@ -41,8 +42,8 @@ LH_BOTH uint32_t bits_between(int64_t first, int64_t begin, int64_t end) {
 }
 
 /// Writes the numbers of the set bits of `words` words to `out` in ascending order, and their count
-/// to s.written. A thread calls words_of(first, to) to get words [first, first + kEach). words_of()
-/// must write zeros for words past the end.
+/// to s.written. To read words [first, first + kEach), a thread calls words_of(first, to), which
+/// must write them to `to`. It must write zeros for words past the end.
 template <class Block, class WordsOf>
 LH_PHASES void list_bits(const Block& block, BitShared& s, int64_t words, WordsOf&& words_of,
                          int32_t* out) {

@@ -1,32 +1,34 @@
 #pragma once
-// Determines how many of the best scores hold a given share of the total (ops/choose/mass_count.h),
-// in phases (block.h). Sums are in double precision and in a fixed order.
+// Determines how many of the best scores hold a given share of the sum of all scores
+// (ops/choose/mass_count.h), in phases (ops/core/gpu/block.h). Sums are in double precision and in
+// a fixed order.
 
 #include "ops/choose/select_phases.h"
 
 namespace longhaul::cuda {
 
 struct MassShared {
-  /// Number of bits that each step of the search determines.
+  /// Number of bits of the boundary that each step of the search determines.
   static constexpr int kBits = 3, kDigits = 1 << kBits;
   SumShared<kDigits> sums;
-  /// The search continues in keys [low, high); keys from `high` on are counted.
+  /// The boundary is a sort key (order_key() in select_phases.h) and is searched in [low, high).
+  /// Scores with sort keys from `high` on are already counted.
   uint64_t low, high;
   double taken_mass;  ///< sum of the counted scores
-  int64_t taken;      ///< number of counted scores: the result
-  bool all;           ///< true if the scores in [low, high) are counted, too
+  int64_t taken;      ///< number of counted scores; after the search, the result
+  bool all;           ///< whether the scores with sort keys in [low, high) are counted as well
 };
 
-/// Returns the score, or zero if it is negative or NaN.
+/// Returns the score, or zero if the score is negative or NaN.
 LH_BOTH float mass_of(float score) { return score > 0 ? score : 0.0f; }
 
-/// Returns the score of an order_key(). It inverts order_key() for scores that are not negative.
+/// Returns the score whose order_key() (select_phases.h) is `key`. The score must not be negative.
 LH_BOTH float score_of_key(uint64_t key) {
   return float_of(static_cast<uint32_t>(key) & 0x7fffffffu);
 }
 
-/// Counts the scores score_of(0), ..., score_of(n - 1) from the highest down while their sum is at
-/// most `mass`. Stores their number in s.taken.
+/// Adds the scores score_of(0), ..., score_of(n - 1) in descending order as long as their sum is at
+/// most `mass`. Stores in s.taken how many were added.
 template <class Block, class ScoreOf>
 LH_PHASES void count_within_mass(const Block& block, MassShared& s, int64_t n, double mass,
                                  ScoreOf&& score_of) {
@@ -63,8 +65,8 @@ LH_PHASES void count_within_mass(const Block& block, MassShared& s, int64_t n, d
       }
     });
   }
-  // Keys from `high` on are counted. If further scores are counted, `tie` is the key of equal
-  // scores, of which only some may fit.
+  // Scores with sort keys from `high` on are counted. `tie` is the sort key of equal scores, of
+  // which only some may fit.
   const uint64_t high = s.high, tie = s.low;
   const bool all = s.all;
   block.template sums<kDigits>(s.sums, [&](int t, double* sums) {
@@ -78,7 +80,8 @@ LH_PHASES void count_within_mass(const Block& block, MassShared& s, int64_t n, d
   block.each([&](int t) {
     if (t != 0) return;
     const double equals = s.sums.all[1], each = static_cast<double>(score_of_key(tie));
-    // The quotient is infinite or NaN for scores of zero, which are never reached.
+    // If `tie` is the sort key of zero, the quotient is infinite or NaN. In this case all scores
+    // are counted, so `equals` and `more` are 0.
     const double room = (mass - s.taken_mass) / each;
     const double more = room > 0 ? (room < equals ? room : equals) : 0;
     s.taken = static_cast<int64_t>(s.sums.all[0]) + static_cast<int64_t>(more);

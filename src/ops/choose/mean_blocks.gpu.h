@@ -11,6 +11,7 @@ namespace longhaul::cuda {
 
 inline constexpr int kMostMeanDim = 1024;
 
+/// A MeanBlocks (ops/choose/mean_blocks.h) with device addresses.
 struct MeanBlocksTask {
   int64_t count = 0;
   const float* means = nullptr;  ///< [grid.blocks(), head_dim]
@@ -18,7 +19,7 @@ struct MeanBlocksTask {
   int head = 0;
 };
 
-/// Arguments for all tasks and their tiles from `first_tile` on.
+/// Arguments for all tasks and for the tiles from `first_tile` on.
 struct MeanBlocksCall {
   const float* queries = nullptr;  ///< [grid.rows, heads, head_dim]
   int heads = 0, head_dim = 0;     ///< head_dim is at most kMostMeanDim
@@ -26,8 +27,8 @@ struct MeanBlocksCall {
   int64_t first_tile = 0;
   const MeanBlocksTask* tasks = nullptr;
   int task_count = 0;
-  float* scores = nullptr;    ///< scratch [tasks, tiles, grid.blocks()]
-  int32_t* chosen = nullptr;  ///< scratch [tasks, tiles, grid.blocks()]
+  float* scores = nullptr;    ///< scratch memory [tasks, tiles, grid.blocks()]
+  int32_t* chosen = nullptr;  ///< scratch memory [tasks, tiles, grid.blocks()]
 };
 void choose_mean_blocks(Stream stream, const MeanBlocksCall& call);
 

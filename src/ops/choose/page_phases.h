@@ -1,38 +1,38 @@
 #pragma once
-// Lists the pages in which two tiles of 64 rows see keys by columns and diagonals
-// (ops/choose/tile_lists.h), in phases (block.h). The result covers the same keys as
-// list_tile_keys() of tile_phases.h, plus the tiles' own keys. A column that is far from all runs
-// is read from a gathered copy of all columns. A page for this column alone would cost as much as
-// 64 columns.
+// Lists the pages with the keys that two tiles of 64 rows see in columns and diagonals
+// (ops/choose/tile_lists.h), in phases (ops/core/gpu/block.h). The listed pages contain the keys
+// that list_tile_keys() of tile_phases.h lists, and the tiles' own keys. If the tiles see only
+// columns in a page, these columns are instead read from a copy in which all columns are
+// contiguous. Reading a page for a single column would cost as much as 64 columns.
 
 #include "ops/choose/tile_phases.h"
 
 namespace longhaul::cuda {
 
-/// Calls f(0) and f(1) for the two tiles. The indices are constants, so per-tile data can stay in
-/// registers.
+/// Calls f(0) and f(1), for the two tiles. The arguments are constants, so that data per tile can
+/// stay in registers.
 template <class F>
 LH_BOTH void for_both(F&& f) {
   f(0);
   f(1);
 }
 
-/// The listed pages, and for each page the masks of the rows that each of the two tiles sees.
+/// The listed pages. For each page, two masks say which of its keys each of the two tiles sees.
 struct SeenPages {
-  int32_t* pages;   ///< page numbers, ascending
-  uint64_t* masks;  ///< [pages][2]
+  int32_t* pages;   ///< page numbers, in ascending order
+  uint64_t* masks;  ///< [pages][2 tiles]
   int32_t* keys;    ///< [1]: 64 times the number of listed pages
 };
 
 struct PageTask {
-  const int32_t* columns;  ///< selected columns, ascending
+  const int32_t* columns;  ///< selected columns (numbers of keys), in ascending order
   const int32_t* runs;
-  const int32_t* run_count;  ///< [1]
+  const int32_t* run_count;  ///< [1] number of runs
   int64_t position;          ///< position of the first tile's first row
   int32_t column_count;
   int32_t rows[2];  ///< number of rows of each tile
-  /// Pages of the stored keys and of the copied columns. Without `copies`, all columns are read
-  /// from the stored keys.
+  /// `text` receives the pages of the stored keys, and `copies` the pages of the copied columns. If
+  /// copies.pages is null, all columns are read from the stored keys.
   SeenPages text, copies;
   int64_t* pairs;  ///< [1]: number of visible (row, key) pairs
 };
@@ -42,17 +42,17 @@ struct PageShared {
   static constexpr int kPages = BitShared::kEach * 32 / kPageRows;
   union {
     uint64_t masks[kBlockThreads][kPages][2];
-    /// For each tile, one bit for each of the copied columns that the threads process at the
-    /// moment: 1 if the tile sees the column.
+    /// For each tile, one bit for each of the copied columns that the threads currently process.
+    /// The bit is 1 if the tile sees the column.
     uint32_t columns[2][kBlockThreads / 32];
   };
   ScanShared scan;
   uint32_t written;
-  uint32_t keys[2];  ///< per tile: number of visible keys before the tile's own rows
+  uint32_t keys[2];  ///< for each tile: number of visible keys before the tile's own rows
   int32_t first_run[2];
 };
 
-/// The two tiles of a task.
+/// The keys that the two tiles of a task see.
 struct MaskedTiles {
   TileTask tiles[2];
   const int32_t* first_run;  ///< [2]
@@ -73,7 +73,7 @@ struct MaskedTiles {
   LH_BOTH bool there(int g) const { return tiles[g].own_keys > 0; }
   LH_BOTH LineKeys lines(int g) const { return LineKeys(tiles[g], first_run[g]); }
 
-  /// Returns whether one of the tiles sees a run or its own rows in the page.
+  /// Returns whether one of the tiles sees keys of a run, or its own rows, in the page.
   LH_BOTH bool reaches(int64_t page) const {
     bool seen = false;
     for_both([&](int g) {
@@ -85,8 +85,9 @@ struct MaskedTiles {
   }
 };
 
-/// Computes the masks of both tiles for the pages of one thread, whose words begin at `word`. Also
-/// computes the number of keys that each tile sees before its own rows.
+/// Computes the masks of both tiles for the kPages pages of one thread. The bits of their keys
+/// begin at word `word`. Also adds to `before` the number of keys that each tile sees before its
+/// own rows.
 LH_BOTH void find_masks(const PageTask& task, const MaskedTiles& pair, int64_t word,
                         uint64_t (&masks)[PageShared::kPages][2], uint32_t (&before)[2]) {
   constexpr int kEach = BitShared::kEach;
@@ -116,8 +117,8 @@ LH_BOTH void find_masks(const PageTask& task, const MaskedTiles& pair, int64_t w
   }
 }
 
-/// Lists the pages in which a tile sees a row. Page numbers begin at `first`, and each thread has
-/// `each` pages. mask_of(t, p, g) returns the mask of tile g in page p of thread t.
+/// Lists the pages in which a tile sees a key. Page numbers begin at `first`, and each thread has
+/// `each` pages. mask_of(t, p, g) returns the mask of tile g for page p of thread t.
 template <class Block, class MaskOf>
 LH_PHASES void list_pages(const Block& block, PageShared& s, int32_t first, int each,
                           MaskOf&& mask_of, const SeenPages& to) {
@@ -148,7 +149,7 @@ LH_PHASES void end_list(const Block& block, PageShared& s, const SeenPages& list
   });
 }
 
-/// Lists the columns that are not near any run of either tile.
+/// Lists the pages of copied columns, and masks of those columns that no page of `text` contains.
 template <class Block>
 LH_PHASES void list_copies(const Block& block, PageShared& s, const PageTask& task,
                            const MaskedTiles& pair) {

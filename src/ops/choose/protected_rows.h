@@ -1,6 +1,6 @@
 #pragma once
 // Helpers for selections that keep the first and last rows of a list (select_rows.h), on the host.
-// A list holds the stored rows of one KV head.
+// A list is the stored rows of one KV head.
 
 #include <algorithm>
 #include <limits>
@@ -14,21 +14,23 @@ inline constexpr int64_t kMostListRows = std::numeric_limits<int32_t>::max() - 1
 
 inline void check_ends(const RowsToKeep& keep) { LH_ASSERT(keep.first >= 0 && keep.last >= 0); }
 
-/// Returns the numbers of all rows of a list.
+/// Returns a RowList with the numbers of all `rows` rows of a list.
 inline RowList all_rows(Queue& queue, int64_t rows, RowSelection& selection) {
   const View<int32_t> all = selection.rows.resize(queue, rows);
   std::iota(host(all).begin(), host(all).end(), 0);
   return {all, {}};
 }
 
-/// Returns the scores between the ends of a list. The result is empty if the ends meet.
+/// Returns the scores of the rows between the protected first and last rows. The result is empty if
+/// there is no row between them.
 inline std::span<const float> middle_of(View<const float> scores, const RowsToKeep& keep) {
   const int64_t rows = scores.size(), between = rows - keep.first - keep.last;
   return between <= 0 ? std::span<const float>() : host(scores.part(keep.first, between));
 }
 
-/// Returns the ends of a list combined with the rows that are selected between them. `choose(out)`
-/// writes the numbers of these rows, at most `most`, and returns their count.
+/// Returns the first keep.first rows, the rows that choose() selects, and the last keep.last rows.
+/// choose(out) must write the numbers of rows between the two ends, at most `most`, and return how
+/// many it wrote.
 template <class Choose>
 RowList with_ends(Queue& queue, int64_t rows, int64_t most, const RowsToKeep& keep,
                   RowSelection& selection, Choose&& choose) {

@@ -1,7 +1,7 @@
 #pragma once
-// Finds the threshold between the best k of a list of scores and the rest, and lists the indices of
-// the best scores in ascending order. If scores are equal, the lower index is better. NaN counts as
-// minus infinity; damaged weights or keys can cause it.
+// Finds the threshold between the best k of an array of scores and the rest, and lists the indices
+// of the best scores in ascending order. If scores are equal, the one with the lower index is
+// better. NaN, which damaged weights or keys can cause, counts as minus infinity.
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@
 
 namespace longhaul {
 
-/// A threshold. The best scores are all scores above `score`, and the first `equal` scores that are
-/// equal to `score`.
+/// The threshold that separates the best scores from the others. The best scores are all scores
+/// above `score`, and the first `equal` of the scores that equal `score`.
 template <class T>
 struct ScoreThreshold {
   T score{};
@@ -27,8 +27,8 @@ inline float ordered_score(float x) {
 }
 inline int32_t ordered_score(int32_t x) { return x; }
 
-/// Returns the threshold below the best k of `scores`. `scores` must not contain NaN and is
-/// reordered.
+/// Returns the threshold of the best k of `scores`. `scores` must not contain NaN. The function
+/// reorders them.
 template <class T>
 ScoreThreshold<T> threshold_reordering(std::span<T> scores, int64_t k) {
   using Limits = std::numeric_limits<T>;
@@ -42,13 +42,14 @@ ScoreThreshold<T> threshold_reordering(std::span<T> scores, int64_t k) {
   return {*last, std::count(scores.begin(), last + 1, *last)};
 }
 
-/// Like threshold_reordering(), for a small k. A heap holds the best scores so far and rarely
-/// changes, so most scores cost one comparison. `heap` [k] is scratch, and 0 < k <= scores.size().
+/// Like threshold_reordering(), for a small k. A heap holds the best scores so far. It rarely
+/// changes, so most scores cost one comparison. `heap` [k] is scratch memory. k is positive and at
+/// most scores.size().
 template <class T>
 ScoreThreshold<T> threshold_by_heap(std::span<const T> scores, std::span<T> heap) {
   const auto first = scores.first(heap.size());
   std::transform(first.begin(), first.end(), heap.begin(), [](T x) { return ordered_score(x); });
-  std::make_heap(heap.begin(), heap.end(), std::greater<>());  // worst score in front
+  std::make_heap(heap.begin(), heap.end(), std::greater<>());  // the worst of them is in front
   for (const T x : scores.subspan(heap.size())) {
     if (!(x > heap.front())) continue;
     std::pop_heap(heap.begin(), heap.end(), std::greater<>());
@@ -58,7 +59,8 @@ ScoreThreshold<T> threshold_by_heap(std::span<const T> scores, std::span<T> heap
   return {heap.front(), std::count(heap.begin(), heap.end(), heap.front())};
 }
 
-/// Returns the threshold below the best k of `scores`. `scratch` is reused between calls.
+/// Returns the threshold of the best k of `scores`. `scratch` is memory that is reused between
+/// calls.
 template <class T>
 ScoreThreshold<T> threshold_of_best(std::span<const T> scores, int64_t k, Array<T>& scratch) {
   // A heap is faster if there are more than 16 times as many scores as are selected.
@@ -72,9 +74,9 @@ ScoreThreshold<T> threshold_of_best(std::span<const T> scores, int64_t k, Array<
   return threshold_reordering(memory, k);
 }
 
-/// Writes first + i for the index i of each of the best scores, in ascending order. Returns their
-/// number. The loop has no branches, because they would be unpredictable. `out` must have room for
-/// one more element than the result.
+/// Writes first + i for the index i of each of the best scores, in ascending order. Returns how
+/// many it wrote. The loop has no branches, because they would be unpredictable. `out` must have
+/// room for one more element than the result.
 template <class T>
 int64_t write_best(std::span<const T> scores, ScoreThreshold<T> threshold, int64_t first,
                    int32_t* out) {

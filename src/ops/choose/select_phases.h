@@ -1,16 +1,17 @@
 #pragma once
-// Selects the rows of a list with the highest scores. One thread block runs the code in phases
-// (block.h). A radix search finds the lowest score that is kept. Then the rows above this score are
-// written, and as many rows with this score as fit. ops/choose/score_threshold.h defines the order
-// and the treatment of equal scores.
+// Selects the rows of a list with the highest scores. A list is the stored rows of one KV head. One
+// thread block runs the code in phases (ops/core/gpu/block.h). A radix search finds the lowest
+// score that is kept. Then the rows above this score are written, and as many rows with this score
+// as are still needed. ops/choose/score_threshold.h defines the order of scores and the treatment
+// of equal scores.
 
 #include "ops/core/gpu/block.h"
 #include "ops/core/gpu/numbers.h"
 
 namespace longhaul::cuda {
 
-/// A selection from one list. Rows [0, first), the last `last` rows and the best rows between them
-/// are kept, `count` rows in total.
+/// A selection from one list. It keeps rows [0, first), the last `last` rows, and the best rows
+/// between them: `count` rows in total.
 struct SelectTask {
   const float* scores = nullptr;
   int64_t rows = 0;
@@ -20,33 +21,36 @@ struct SelectTask {
 
 struct SelectShared {
   static constexpr int kBins = 256, kCopies = 8;
-  uint32_t bins[kCopies][kBins + 1];  ///< several copies, because most scores fall into few bins
+  uint32_t bins[kCopies][kBins + 1];  ///< several copies, because most scores fall into few bins,
+                                      ///< and additions to one bin wait for each other
   ScanShared scan;
-  uint64_t prefix;      ///< prefix of the keys among which the search continues
-  uint32_t left;        ///< number of keys with this prefix that are kept
-  uint32_t same;        ///< number of keys with this prefix
-  uint32_t more, ties;  ///< numbers of rows written, and of equal keys found so far
-  int64_t row;          ///< result of find_equal()
+  uint64_t prefix;      ///< the known leading bits of the boundary; the search continues among the
+                        ///< sort keys that begin with them
+  uint32_t left;        ///< how many of the sort keys with this prefix are kept
+  uint32_t same;        ///< number of all sort keys with this prefix
+  uint32_t more, ties;  ///< `more` counts the rows written so far, and `ties` the equal sort keys
+                        ///< found so far
+  int64_t row;          ///< result of find_equal() (threshold_phases.h)
 };
 
-/// Returns a key that orders floats: larger floats have larger keys. -0 counts as 0, and NaN as
-/// minus infinity.
+/// Returns the sort key of x, an integer: larger floats have larger sort keys. -0 counts as 0, and
+/// NaN as minus infinity.
 LH_BOTH uint32_t order_key(float x) {
   constexpr uint32_t kSign = 0x80000000u, kMinusInfinity = ~0xff800000u;
-  const uint32_t u = bits_of(x + 0.0f);  // -0 becomes 0
+  const uint32_t u = bits_of(x + 0.0f);  // turns -0 into 0
   const uint32_t key = (u & kSign) != 0 ? ~u : u | kSign;
   return x != x ? kMinusInfinity : key;
 }
 
-/// Returns the float of an order_key().
+/// Returns the float whose order_key() is `key`.
 LH_BOTH float float_of_key(uint32_t key) {
   constexpr uint32_t kSign = 0x80000000u;
   return float_of((key & kSign) != 0 ? key & ~kSign : ~key);
 }
 
-/// Finds the k-th highest of n keys, with 0 < k <= n. A key has `bits` bits, a multiple of 8, and
-/// key_of(i) returns key i. s.prefix receives the result, s.left the number of keys equal to it
-/// among the k highest, and s.same the number of all keys equal to it.
+/// Finds the k-th highest of n sort keys, with 0 < k <= n. key_of(i) returns sort key i, which has
+/// `bits` bits, a multiple of 8. s.prefix receives the k-th highest sort key. s.left receives how
+/// many of the k highest sort keys equal it, and s.same how many of all.
 template <class Block, class KeyOf>
 LH_PHASES void find_boundary(const Block& block, SelectShared& s, int64_t n, uint32_t k, int bits,
                              KeyOf&& key_of) {
@@ -70,7 +74,7 @@ LH_PHASES void find_boundary(const Block& block, SelectShared& s, int64_t n, uin
         }
       }
     });
-    // Thread t handles bin 255 - t, so that higher bins come before it.
+    // Thread t handles bin 255 - t, so that the prefix sum over threads adds the higher bins first.
     const auto size_of = [&](int t) {
       uint32_t sum = 0;
       if (t >= SelectShared::kBins) return sum;
@@ -98,7 +102,7 @@ LH_PHASES void find_boundary(const Block& block, SelectShared& s, const float* s
   find_boundary(block, s, n, k, 32, [&](int64_t i) { return order_key(scores[i]); });
 }
 
-/// Writes the selected rows in ascending order to task.out.
+/// Writes the numbers of the selected rows to task.out, in ascending order.
 template <class Block>
 LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask& task) {
   const bool all = task.rows <= task.count;
@@ -112,7 +116,7 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
     }
     if (t == 0) s.more = s.ties = 0;
   });
-  if (chosen == 0) return;  // all threads agree
+  if (chosen == 0) return;  // the condition is the same in all threads
   const float* scores = task.scores + first;
   find_boundary(block, s, scores, n, static_cast<uint32_t>(chosen));
   block.each([&](int t) {
@@ -121,7 +125,7 @@ LH_PHASES void select_rows(const Block& block, SelectShared& s, const SelectTask
   const auto boundary = static_cast<uint32_t>(s.prefix);
   const uint32_t equals = s.left;
   // Each thread processes four scores at a time. The upper half of its count is the number of rows
-  // above the boundary, and the lower half is the number of rows equal to it.
+  // above the boundary, and the lower half is the number of rows that equal it.
   constexpr int kEach = 4;
   for (int64_t begin = 0; begin < n; begin += int64_t{kEach} * kBlockThreads) {
     const auto count = [&](int t) {

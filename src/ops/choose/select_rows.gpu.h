@@ -8,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// Queues the selections, with one thread block per list. All addresses are device addresses.
+/// Queues the selections. Each has its own thread block. All addresses are device addresses.
 void select_rows(Stream stream, std::span<const SelectTask> tasks);
 
 }  // namespace longhaul::cuda

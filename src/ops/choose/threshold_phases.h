@@ -1,15 +1,15 @@
 #pragma once
 // Represents the best rows of a list by a threshold that each thread can test. The threshold
-// consists of the lowest kept sort key (find_boundary() of select_phases.h) and of the last kept
-// row among the rows with this key.
+// consists of the lowest sort key that is kept (find_boundary() of select_phases.h) and of the last
+// row that is kept among the rows with this sort key.
 
 #include "ops/choose/select_phases.h"
 
 namespace longhaul::cuda {
 
-/// Keys above `key` are kept, and equal keys up to row `last`.
+/// Rows with sort keys above `key` are kept, and rows with equal sort keys up to row `last`.
 struct KeyThreshold {
-  uint32_t key = ~0u;  ///< above the key of any number: nothing is kept
+  uint32_t key = ~0u;  ///< no number has this sort key, so that nothing is kept
   int64_t last = -1;
 
   LH_BOTH bool holds(uint32_t of, int64_t row) const {
@@ -17,7 +17,7 @@ struct KeyThreshold {
   }
 };
 
-/// Finds the k-th row whose key equals s.prefix, and stores its number in s.row.
+/// Finds the k-th row whose sort key equals s.prefix, and stores its number in s.row.
 template <class Block, class KeyOf>
 LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32_t k,
                           KeyOf&& key_of) {
@@ -46,12 +46,12 @@ LH_PHASES void find_equal(const Block& block, SelectShared& s, int64_t n, uint32
     block.each([&](int t) {
       if (t == 0) s.ties += s.scan.all;
     });
-    if (s.ties >= k) break;  // all threads agree
+    if (s.ties >= k) break;  // the condition is the same in all threads
   }
 }
 
-/// Returns the threshold that keeps the best k of n keys. Among rows with equal keys, those with
-/// the lowest numbers are kept.
+/// Returns the threshold that keeps the best k of n sort keys. Among rows with equal sort keys,
+/// those with the lowest numbers are kept.
 template <class Block, class KeyOf>
 LH_PHASES KeyThreshold find_threshold(const Block& block, SelectShared& s, int64_t n, int64_t k,
                                       KeyOf&& key_of) {
@@ -69,8 +69,8 @@ LH_PHASES KeyThreshold find_threshold(const Block& block, SelectShared& s, int64
   return {key, last};
 }
 
-/// Writes first + i in ascending order for each of the n rows i with is_kept(i). Stores their
-/// number in s.more.
+/// Writes first + i for each i < n with is_kept(i), in ascending order. Stores in s.more how many
+/// were written.
 template <class Block, class IsKept>
 LH_PHASES void write_kept(const Block& block, SelectShared& s, int64_t n, int64_t first,
                           int32_t* out, IsKept&& is_kept) {

@@ -10,8 +10,8 @@
 
 namespace longhaul::cuda {
 
-/// The selection of the lines of a query head: columns, and diagonals, from which runs are formed.
-/// All addresses are device addresses.
+/// The selection of the lines of one query head: its columns, its diagonals, and the runs that are
+/// formed from the diagonals. All addresses are device addresses.
 struct LinesTask {
   SelectTask columns, diagonals;
   RunTask runs;

@@ -1,6 +1,7 @@
 #pragma once
 // Chooses columns and diagonals (ops/choose/line_choice.h), and lists the keys that tiles of rows
-// see by lines or blocks (ops/choose/tile_lists.h), in phases (block.h).
+// see in these lines or in selected blocks (ops/choose/tile_lists.h), in phases
+// (ops/core/gpu/block.h).
 
 #include "ops/choose/bit_phases.h"
 #include "ops/choose/select_phases.h"
@@ -9,13 +10,14 @@ namespace longhaul::cuda {
 
 /// Merges neighbouring diagonals into runs.
 struct RunTask {
-  const int32_t* distances;  ///< distances of the diagonals, ascending
+  const int32_t* distances;  ///< distances of the diagonals, in ascending order
   int32_t count;
-  /// Two diagonals belong to one run if their distances differ by at most this number.
+  /// Two neighbouring diagonals belong to one run if their distances differ by at most this number.
   int32_t tile;
-  /// [2 * count]: far and near end of each run; runs with larger distances come first.
+  /// [2 * count]: receives the far and the near end of each run. Runs with larger distances come
+  /// first.
   int32_t* runs;
-  int32_t* written;  ///< [1]: number of runs
+  int32_t* written;  ///< [1]: receives the number of runs
 };
 
 struct RunShared {
@@ -51,19 +53,23 @@ LH_PHASES void merge_runs(const Block& block, RunShared& s, const RunTask& task)
   });
 }
 
-/// The tile of rows in block `own`. Its first row has position `position`.
+/// The list of keys for the tile in block `own`, whose first row has position `position`.
 struct TileTask {
-  const int32_t* columns;  ///< ascending; set if there are runs
+  const int32_t* columns;  ///< selected columns, ascending; used if the tile sees columns and
+                           ///< diagonals
   const int32_t* runs;
-  const int32_t* run_count;  ///< [1]
-  const uint8_t* blocks;     ///< [own + 1] flags; null if the tile sees columns and diagonals
+  const int32_t* run_count;  ///< [1] number of runs
+  const uint8_t* blocks;     ///< [own + 1] flags of blocks; null if the tile sees columns and
+                             ///< diagonals
   int64_t own, position;
   int32_t column_count;
   int32_t tile, pages;  ///< keys and pages per block
-  /// Number of own keys, from the first key of the block on, if the block is visible.
+  /// Number of the tile's own keys, counted from the first key of its block, if the tile sees its
+  /// own block.
   int32_t own_keys;
-  int32_t* index;   ///< receives the listed rows or pages before the tile
-  int32_t* counts;  ///< [2]: receives the number of listed keys, and of the tile's own keys
+  int32_t* index;   ///< receives the numbers of visible rows or pages before the tile
+  int32_t* counts;  ///< [2]: receives the number of listed keys, and the number of the tile's own
+                    ///< keys
 };
 
 struct TileShared {
@@ -71,11 +77,11 @@ struct TileShared {
   int32_t first_run;
 };
 
-/// The keys that a tile sees by columns and diagonals.
+/// The keys that a tile sees in columns and diagonals.
 struct LineKeys {
   const TileTask& task;
-  int64_t end;    ///< end of the tile
-  int32_t first;  ///< first run to search; earlier runs begin after the tile
+  int64_t end;    ///< position after the tile
+  int32_t first;  ///< first run to search; earlier runs have no keys at or before the tile's rows
 
   LH_BOTH explicit LineKeys(const TileTask& of, int32_t first_run = 0)
       : task(of), end((of.own + 1) * of.tile), first(first_run) {}
@@ -88,7 +94,7 @@ struct LineKeys {
     const int64_t near = task.runs[2 * run + 1];
     return end - near > task.tile ? end - near : task.tile;
   }
-  /// Returns the first run that contains a key at or before a row of the tile.
+  /// Returns the first run that has a key at or before some row of the tile.
   LH_BOTH int32_t find_first() const {
     int32_t low = 0, high = *task.run_count;
     while (low < high) {
@@ -101,7 +107,8 @@ struct LineKeys {
     }
     return low;
   }
-  LH_BOTH int32_t run_behind(int64_t key) const {  // returns the first run that ends after `key`
+  LH_BOTH int32_t run_behind(int64_t key) const {  // returns the first run whose keys end after
+                                                   // `key`
     int32_t low = first, high = *task.run_count;
     while (low < high) {
       const int32_t middle = low + (high - low) / 2;
@@ -126,13 +133,14 @@ struct LineKeys {
     return low;
   }
 
-  /// Returns whether a run contains a key in [begin, behind).
+  /// Returns whether any run has a key in [begin, behind).
   LH_BOTH bool reaches(int64_t begin, int64_t behind) const {
     const int32_t run = run_behind(begin);
     return begin < behind && run < *task.run_count && begin_of(run) < behind;
   }
 
-  /// Sets the bits of keys before the tile that are in runs. The words begin at number `word`.
+  /// Sets the bits of those keys before the tile that are in runs, in kEach words from word number
+  /// `word` on.
   LH_BOTH void add_runs(int64_t word, uint32_t* to) const {
     const int64_t low = word * 32, high = end_of_words(word);
     if (low >= high) return;
@@ -143,7 +151,8 @@ struct LineKeys {
       }
     }
   }
-  /// Sets the bits of keys before the tile that are in columns. The words begin at number `word`.
+  /// Sets the bits of those keys before the tile that are in columns, in kEach words from word
+  /// number `word` on.
   LH_BOTH void add_columns(int64_t word, uint32_t* to) const {
     const int64_t low = word * 32, high = end_of_words(word);
     if (low >= high) return;
@@ -168,7 +177,7 @@ struct LineKeys {
 };
 
 /// Writes the pages of the flagged blocks before the tile's own block. Each thread handles one
-/// block.
+/// block at a time.
 template <class Block>
 LH_PHASES void list_flagged(const Block& block, BitShared& s, const TileTask& task) {
   block.each([&](int t) {
@@ -192,7 +201,8 @@ LH_PHASES void list_flagged(const Block& block, BitShared& s, const TileTask& ta
   }
 }
 
-/// Writes the visible rows or pages before the tile in ascending order, and their counts.
+/// Writes the numbers of the visible rows or pages before the tile to task.index, in ascending
+/// order, and the counts to task.counts.
 template <class Block>
 LH_PHASES void list_tile_keys(const Block& block, TileShared& s, const TileTask& task) {
   const bool lines = task.blocks == nullptr;
@@ -206,7 +216,7 @@ LH_PHASES void list_tile_keys(const Block& block, TileShared& s, const TileTask&
   }
   block.each([&](int t) {
     if (t != 0) return;
-    const int32_t keys = lines ? 1 : task.tile / task.pages;  // keys per entry
+    const int32_t keys = lines ? 1 : task.tile / task.pages;  // keys per listed entry
     task.counts[0] = static_cast<int32_t>(s.bits.written) * keys;
     task.counts[1] = lines || task.blocks[task.own] != 0 ? task.own_keys : 0;
   });

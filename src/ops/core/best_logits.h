@@ -1,7 +1,8 @@
 #pragma once
-// Selects the largest logits of each row, which are all that sampling needs. A device selects these
-// logits itself. Otherwise all logits (33 MB for 64 rows of 128,256 logits) would be copied to the
-// host.
+// Selects the largest logits of each row, because sampling needs no other logits. A row holds the
+// logits of all tokens of the vocabulary at one position. If the logits are in device memory, the
+// device selects them. Copying all logits to the host would be slow (33 MB for 64 rows of 128,256
+// logits).
 
 #include <cstdint>
 #include <limits>
@@ -18,43 +19,51 @@ struct LogitBias {
 };
 
 /// Changes to one row of logits. The repeat penalty is applied first, then the biases, then the
-/// mask. A span must not contain a token twice. Tokens outside the row are ignored.
+/// mask. Neither `repeated` nor `biases` may contain a token twice. Token ids outside [0, number of
+/// logits in the row) are ignored.
 struct LogitRules {
   /// Positive logits of the tokens in `repeated` are divided by this value, and negative ones are
   /// multiplied by it.
   float repeat_penalty = 1;
   std::span<const int32_t> repeated;  ///< tokens to which the penalty applies
   std::span<const LogitBias> biases;
-  /// Bit i % 64 of word i / 64 is set if token i is allowed. An empty mask allows all tokens.
+  /// Bit i % 64 of word i / 64 is set if token i is allowed. Other tokens cannot be selected. An
+  /// empty mask allows all tokens.
   std::span<const uint64_t> mask;
 };
 
 struct BestLogit {
-  int32_t token = -1;  ///< -1: the row has no further candidate
+  int32_t token = -1;  ///< -1 in the entries after the last candidate of a row
   float logit = -std::numeric_limits<float>::infinity();
 };
 
 struct LogitSums {
-  float log_sum_exp = 0;   ///< log of the sum of exp(logit) over all candidates
-  int32_t not_finite = 0;  ///< number of NaN and infinite logits before the changes
+  float log_sum_exp = 0;   ///< log of the sum of exp(logit) over all candidates of the row
+  int32_t not_finite = 0;  ///< number of logits that were NaN or infinite before the rules were
+                           ///< applied
 };
 
 inline constexpr int kMostBestOfRow = 64;
 
-/// Applies the penalty and the biases of `rules` to one row of logits.
+/// Applies the repeat penalty and the biases of `rules` (but not the mask) to one row of logits, in
+/// place.
 void change_logits(const LogitRules& rules, std::span<float> row);
 
-/// Writes the `most` largest candidates of a row to `candidates`, in any order; 0: all, in the
-/// order of their tokens. best_logits() says which logits are candidates. Runs on the host.
+/// Writes the `most` largest candidates of a row to `candidates`, in any order. If `most` is 0,
+/// writes all candidates in ascending order of their tokens. best_logits() below defines which
+/// logits are candidates. Runs on the host.
 void collect_candidates(std::span<const float> row, std::span<const uint64_t> mask, size_t most,
                         std::vector<BestLogit>& candidates);
-/// Returns whether `a` comes before `b` in descending order.
+/// Returns whether `a` precedes `b` in descending order: the logit of `a` is larger, or the logits
+/// are equal and the token id of `a` is lower.
 bool better(const BestLogit& a, const BestLogit& b);
 
-/// Writes the `k` largest logits (1 to kMostBestOfRow) of each row to best [rows, k], in descending
-/// order. `logits` is [rows, n], and `rules` has one element per row. If two logits are equal, the
-/// lower token id comes first. NaN, -infinity and tokens that the mask forbids are no candidates.
-/// +infinity counts as the largest finite number. A device may change the contents of `logits`.
+/// Applies rules[r] to row r of logits [rows, n]. Then writes the `k` largest logits (1 to
+/// kMostBestOfRow) of each row to best [rows, k], in descending order, and the LogitSums of each
+/// row to sums [rows]. If two logits are equal, the one with the lower token id comes first. A
+/// logit is no candidate if it is NaN or -infinity, or if the mask forbids its token. +infinity
+/// counts as the largest finite number. The contents of `logits` do not change on the host, but may
+/// change on a device.
 void best_logits(Queue& queue, View<float> logits, std::span<const LogitRules> rules, int k,
                  std::span<BestLogit> best, std::span<LogitSums> sums);
 /// Begins best_logits(). If a device chooses the logits, this does not wait: `best` and `sums` are

@@ -1,5 +1,5 @@
 #pragma once
-// GPU implementations of operations that only few families of models use: ops/core/layer_norm.h,
+// GPU implementations of operations that only a few model families use: ops/core/layer_norm.h,
 // ops/core/ungated.h, ops/core/columns.h and ops/attention/latent_keys.h.
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace longhaul::cuda {
 
-/// Normalises the rows of x and writes them to y. x and y are [rows, n], packed, and y may be x.
+/// Applies layer normalisation to the rows of x and writes the result to y. x and y are contiguous
+/// arrays [rows, n]. y may be x.
 void layer_norm(Stream stream, const float* x, const float* weight, float eps, int64_t rows,
                 int64_t n, float* y);
 void activate(Stream stream, Ungated function, const Xielu& xielu, float* x, int64_t count);

@@ -1,5 +1,5 @@
 #pragma once
-// Fills, copies and sums values on the host or a device.
+// Fills, copies and sums arrays of floats, on the host or a device.
 
 #include <span>
 
@@ -10,16 +10,16 @@ namespace longhaul {
 void fill(Queue& queue, View<float> x, float value);
 inline const DeviceOperation<bool(View<float>, float)> kFill;
 
-/// Copies `from` to `to`. Both have the same size.
+/// Copies `from` to `to`, which must have the same size.
 void copy(Queue& queue, View<const float> from, View<float> to);
-/// Copies from[i] to to[i] for all i. A device copies all pairs in one operation. No memory may be
-/// both read and written.
+/// Copies from[i] to to[i] for all i. A device copies all pairs in one operation. No `to` may
+/// overlap any `from`.
 void copy_lists(Queue& queue, std::span<const View<const float>> from,
                 std::span<const View<float>> to);
 
-/// x contains several lists of n values, one after another, where n = out.size(). Writes to out[i]
-/// the sum over the lists l of x[l * n + i], in ascending order of l. add_lists() adds the sum to
-/// out[i].
+/// x consists of several arrays of n = out.size() floats, one after another. sum_lists() sets
+/// out[i] to the sum over l of x[l * n + i], added in ascending order of l. add_lists() adds this
+/// sum to out[i].
 void sum_lists(Queue& queue, View<const float> x, View<float> out);
 /// Calls sum_lists() with x[i] and out[i] for all i. A device computes all sums in one operation.
 void sum_groups(Queue& queue, std::span<const View<const float>> x,

@@ -7,7 +7,7 @@
 
 namespace longhaul::cuda {
 
-/// The parameters of Gating, with infinite limits if Gating has none.
+/// The parameters of Gating for a kernel. A missing limit becomes infinite.
 struct Gated {
   float slope, cubic, limit, shift;
 
@@ -18,8 +18,8 @@ struct Gated {
     const float g = clipped(gate);
     return g / (1.0f + expf(exponent(g))) * shifted(up);
   }
-  /// Returns an approximation with a relative error of 1e-5, which suffices for results that are
-  /// rounded to bf16.
+  /// Returns operator()(gate, up) with a relative error of 1e-5, which suffices for results that
+  /// are rounded to bf16.
   __device__ float roughly(float gate, float up) const {
     const float g = clipped(gate);
     return __fdividef(g, 1.0f + __expf(exponent(g))) * shifted(up);

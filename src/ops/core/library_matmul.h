@@ -1,12 +1,13 @@
 #pragma once
-// Describes a matrix product to oneDNN. Versions 2 and 3 of oneDNN have different interfaces for
-// this.
+// Describes a matrix product to the GEMM library oneDNN. Versions 2 and 3 of oneDNN have different
+// interfaces for this.
 
 #include <dnnl.hpp>
 
 namespace longhaul {
 
-/// Returns the description of c = a b. Throws dnnl::error if oneDNN has no kernel for these types.
+/// Returns the description of the product c = a b. Throws dnnl::error if oneDNN has no kernel for
+/// the types of a, b and c.
 inline dnnl::matmul::primitive_desc library_matmul(const dnnl::engine& engine,
                                                    const dnnl::memory::desc& a,
                                                    const dnnl::memory::desc& b,

@@ -1,13 +1,14 @@
 #pragma once
-// Computes the Walsh-Hadamard transform (also called Hadamard rotation) of blocks of 32 values. It
-// is scaled so that lengths and dot products do not change, and it is its own inverse. Keys in Q4_0
-// are stored transformed (ops/attention/stored_key.h). For *.isa.cc only.
+// Computes the Walsh-Hadamard transform (also called Hadamard rotation) of blocks of 32 numbers. It
+// is scaled so that the lengths and dot products of vectors do not change. It is its own inverse.
+// Keys in Q4_0 are stored transformed (ops/attention/stored_key.h). Include this only in *.isa.cc
+// files, which are compiled once per instruction set.
 
 #include "ops/core/isa/simd.h"
 
 namespace longhaul::LH_ISA {
 
-/// Returns x with lane i replaced by lane i ^ s.
+/// Returns x with the lanes permuted: lane i of the result is lane i ^ s of x.
 template <int s, class V>
 static inline V swap_lanes(V x) {
   constexpr int kCount = sizeof(V) / sizeof(float);
@@ -21,7 +22,8 @@ static inline V swap_lanes(V x) {
   }
 }
 
-/// Returns sums and differences of the lanes that are `kStep` apart.
+/// Computes one step of the transform: for two lanes i and i + kStep, lane i becomes the sum, and
+/// lane i + kStep becomes the difference x[i] - x[i + kStep].
 template <int kStep>
 static inline Vec mix_lanes(Vec x) {
   Vec sign;
@@ -48,7 +50,7 @@ static inline void mix_block(float* x) {
   for (int n = 0; n < kVectors; ++n) store(x + n * kLanes, v[n] * splat(0.176776695f));
 }
 
-/// Transforms `count` values in blocks of 32. `count` is a multiple of 32.
+/// Transforms `count` numbers in blocks of 32. `count` is a multiple of 32.
 static inline void mix_blocks(float* x, int64_t count) {
   for (int64_t i = 0; i < count; i += 32) mix_block(x + i);
 }

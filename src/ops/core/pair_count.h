@@ -1,12 +1,14 @@
 #pragma once
-// A counter in device memory. Operations on the device add to it (AttendCall::counted).
+// A counter in device memory, to which attention on the device adds the number of query-key pairs
+// that it computes (AttendCall::counted).
 
 #include "base/array.h"
 
 namespace longhaul {
 
-/// Returns a view of the counter, which has one element on the device. If `memory` is empty, the
-/// counter is created with the value zero. On the host there is no counter, and the view is empty.
+/// Returns a view of the counter `memory`, which has one element on the device. If `memory` is
+/// empty, it is first created with the value zero. On the host there is no counter, and the view is
+/// empty.
 View<int64_t> device_count(Queue& queue, Array<int64_t>& memory);
 
 /// Sets the counter `to` to the value of another counter of the same queue. Does not wait.

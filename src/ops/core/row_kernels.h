@@ -1,6 +1,6 @@
 #pragma once
-// Kernels that process one row on one thread. rms_norm.cc, swiglu.cc and convert.cc run them in
-// parallel over rows.
+// Kernels that process one row on the calling thread. rms_norm.cc, swiglu.cc, soft_cap.cc and
+// convert.cc call them in parallel for many rows.
 
 #include <cstddef>
 #include <cstdint>

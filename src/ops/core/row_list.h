@@ -5,11 +5,12 @@
 
 namespace longhaul {
 
-/// Row numbers in ascending order, without duplicates. If their number is known only on the device,
-/// `count` holds it as one value, and `rows` has room for the largest possible number.
+/// Row numbers in ascending order, without duplicates. If an operation on a device determines how
+/// many there are, that number may be unknown on the host. `count` then holds it on the device, and
+/// `rows` has the largest possible size.
 struct RowList {
   View<const int32_t> rows;
-  View<const int32_t> count;  ///< empty: all of `rows` are valid
+  View<const int32_t> count;  ///< one element: how many of `rows` are valid; empty if all are valid
 
   int64_t most() const { return rows.size(); }
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Scales logits and limits them by a soft cap (Gemma 2, arXiv:2408.00118, section 2). Granite
-// models only scale them.
+// Multiplies logits by a scale and limits them by a soft cap (Gemma 2, arXiv:2408.00118, section
+// 2). Granite models use only the scale.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Working memory of kernels. Each thread has its own.
+// Scratch memory of kernels. Each thread has its own.
 
 #include <cstddef>
 
@@ -8,7 +8,8 @@
 namespace longhaul {
 
 /// Returns at least `bytes` bytes of memory of the calling thread, aligned for kernels. The memory
-/// is valid until the thread calls the function again. Only one kernel at a time may use it.
+/// is valid until the thread calls the function again. Kernels that call each other must not both
+/// use it.
 inline std::byte* thread_scratch(size_t bytes) {
   thread_local Buffer<std::byte> buffer;
   if (buffer.size() < bytes) buffer.resize(bytes);

@@ -1,19 +1,21 @@
 #pragma once
 // Computes C[m, n] = A[m, k] * B[k, n], or adds the product to C. The operands are small blocks
-// that fit in the caches: the two products of a tile of attention. Each struct is one
-// implementation. A is row-major, and the format of B is given at each struct. For *.isa.cc only.
+// that fit in the caches. Attention multiplies a tile of queries by keys, and the resulting weights
+// by values. Each struct is one implementation. A is row-major, and each struct states the format
+// of B. Include this only in *.isa.cc files, which are compiled once per instruction set.
 
 #include "ops/core/isa/amx_tiles.h"
 #include "ops/core/isa/simd.h"
 
 namespace longhaul::LH_ISA {
 
-/// f32 products, for all levels. B is [k, ldb]. n is a multiple of 16. m and k are arbitrary.
+/// Multiplies in f32, at all ISA levels. B is [k, ldb], row-major. n is a multiple of 16, and m and
+/// k are arbitrary.
 struct GemmF32 {
   using Element = float;
-  static constexpr int kDepth = 1;  ///< k is padded to a multiple of this number
-  // A block of kRows rows and kVectors vectors of C is kept in registers. kRows must divide 32, the
-  // number of rows of a tile.
+  static constexpr int kDepth = 1;  ///< callers pad k to a multiple of this number
+  // Registers hold a block of C with kRows rows and kVectors vectors per row. kRows must divide 32,
+  // the number of rows of a tile.
 #if defined(__AVX512F__)
   static constexpr int kRows = 8, kVectors = 2;
 #else
@@ -63,8 +65,8 @@ struct GemmF32 {
 };
 
 #if defined(__AVX512BF16__)
-/// bf16 products with f32 sums. B is [k / 2, ldb] words of 32 bits, each of which holds an element
-/// of an even row k and the element of the next row. k is a multiple of 2, and n is a multiple of
+/// Multiplies bf16 with f32 sums. B is an array [k / 2, ldb] of 32-bit words. Word [i, j] holds the
+/// elements of rows 2 i and 2 i + 1 of B in column j. k is a multiple of 2, and n is a multiple of
 /// 16.
 struct GemmBf16 {
   using Element = uint16_t;

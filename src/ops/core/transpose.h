@@ -1,5 +1,6 @@
 #pragma once
-// Transposes small matrices. For *.isa.cc only.
+// Transposes a small matrix in registers. Include this only in *.isa.cc files, which are compiled
+// once per instruction set.
 
 #include <cstdint>
 
@@ -9,6 +10,7 @@
 namespace longhaul::LH_ISA {
 
 /// Transposes a matrix of 16 x 16 elements of 32 bits. Row i of `in` becomes column i of `out`.
+/// Rows of `out` begin `out_stride` elements apart.
 static inline void transpose_16x16(const __m512i in[16], uint32_t* out, int out_stride) {
   __m512i t[16], u[16];
   for (int i = 0; i < 8; ++i) {
@@ -21,7 +23,8 @@ static inline void transpose_16x16(const __m512i in[16], uint32_t* out, int out_
     u[4 * i + 2] = _mm512_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
     u[4 * i + 3] = _mm512_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
   }
-  for (int i = 0; i < 4; ++i) {  // u[i], u[4+i], u[8+i], u[12+i] hold columns i, 4+i, 8+i, 12+i
+  for (int i = 0; i < 4; ++i) {  // u[i], u[4+i], u[8+i] and u[12+i] hold columns i, 4+i, 8+i and
+                                 // 12+i
     const __m512i a = _mm512_shuffle_i32x4(u[i], u[4 + i], 0x88);
     const __m512i b = _mm512_shuffle_i32x4(u[i], u[4 + i], 0xdd);
     const __m512i c = _mm512_shuffle_i32x4(u[8 + i], u[12 + i], 0x88);

@@ -1,9 +1,9 @@
 #pragma once
-// Kernels of gated delta nets (ops/delta/delta_mix.h). Sizes are called fast if heads have 128
-// elements and the convolution covers 4 rows. With fast sizes, single rows of many sequences take
-// one launch, which reads and writes each state once. Many rows of a sequence are computed in
-// chunks of 64, as products of bf16 matrices with f32 sums (Yang et al. 2024, arXiv:2412.06464,
-// section 3.3). With other sizes, rows are computed one after another in f32.
+// Kernels of gated delta nets (ops/delta/delta_mix.h). Sizes are called fast if all heads have 128
+// elements and the convolution covers 4 rows. With fast sizes, one launch computes single rows of
+// many sequences and reads and writes each state once. Many rows of one sequence are computed in
+// chunks of 64 rows, as products of bf16 matrices with f32 sums (Yang et al. 2024,
+// arXiv:2412.06464, section 3.3). With other sizes, rows are computed one after another in f32.
 
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@ namespace longhaul::cuda {
 
 inline constexpr int kDeltaDim = 128, kDeltaTaps = 4, kDeltaChunk = 64;
 
-/// DeltaShape in the form of kernel arguments.
+/// The sizes of DeltaShape in the form of kernel arguments.
 struct DeltaSizes {
   int key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0, taps = 0;
   int shared = 0;  ///< number of value heads per key head
@@ -39,8 +39,8 @@ struct DeltaSizes {
   bool fast() const { return key_dim == kDeltaDim && value_dim == kDeltaDim && taps == kDeltaTaps; }
 };
 
-/// Addresses of the arrays of DeltaInputs and of the output, from the first row of a call on. With
-/// fast sizes, all of them are multiples of 16 bytes.
+/// Addresses of the arrays of DeltaInputs and of the output. They point to the first row of a call.
+/// With fast sizes, all of them are multiples of 16 bytes.
 struct DeltaAddresses {
   const float *qkv, *gates, *beta, *alpha, *convolution, *dt_bias, *rate, *norm;
   float eps;
@@ -57,42 +57,48 @@ struct DeltaAddresses {
   }
 };
 
-/// One row of a sequence, with the state before and after it. `before` and `after` must not
-/// overlap.
+/// One row of a sequence, with the addresses of the state before and after it. `before` and `after`
+/// must not overlap.
 struct DeltaStep {
   int64_t row;
   const float* before;
   float* after;
 };
 
-/// Computes single rows of different sequences. The sizes must be fast. If `early` is true, the
-/// kernel that precedes this call does not write the states, so they can be read before it ends.
+/// Computes one row for each of several sequences. The sizes must be fast. If `early` is true, the
+/// states are read before the last queued kernel has ended, so that kernel must not write them.
 void delta_steps(Stream stream, const DeltaSizes& sizes, const DeltaAddresses& at,
                  std::span<const DeltaStep> steps, bool early);
 
-/// Memory that passes results between the kernels for up to `rows` rows. It is used for fast sizes.
-/// Each matrix below exists for every chunk and value head.
+/// Memory that passes results from one kernel to the next, for fast sizes. The new value of a row
+/// is beta * (v - S^T k), where S is the state (delta_rule() in delta_rule.h). `rows` is one array
+/// for all rows of a call. Each other array exists for every chunk and value head.
 struct DeltaRoom {
-  uint16_t* rows;  ///< [rows, channels] bf16: queries and keys, normalised to length 1, and values
-  uint16_t* held;  ///< [64, 128] bf16: contribution of the state before the chunk to the new values
-  uint16_t* fresh;  ///< [64, 128] bf16: new values without that contribution
-  uint16_t* pairs;  ///< [64, 64] bf16: weights of the new values that each row sees
+  uint16_t* rows;   ///< [rows, channels] in bf16: queries and keys, both normalised to length 1,
+                    ///< and values
+  uint16_t* held;   ///< [64, 128] in bf16: the new values of the chunk are fresh - held * S, where
+                    ///< S is the state before the chunk
+  uint16_t* fresh;  ///< [64, 128] in bf16
+  uint16_t* pairs;  ///< [64, 64] in bf16: entry (i, j) is the weight of the new value of row j in
+                    ///< the output of row i
   float* decay;     ///< [64]: logarithm of the decay from the beginning of the chunk to each row
   static DeltaRoom in(void* memory, const DeltaSizes& sizes, int64_t rows);
 };
 
-/// Applies the short convolution to rows. `history` has the rows before them, [taps - 1, channels].
+/// Applies the short convolution to the rows and writes them to y (DeltaRoom::rows). `history` has
+/// the rows before them, [taps - 1, channels].
 void delta_convolve(Stream stream, const DeltaSizes& sizes, const DeltaAddresses& at,
                     const float* history, int64_t rows, uint16_t* y);
-/// Writes `held`, `fresh`, `pairs` and `decay` of `room`.
+/// Computes `held`, `fresh`, `pairs` and `decay` of `room` from its `rows`.
 void delta_chunks(Stream stream, const DeltaSizes& sizes, const DeltaAddresses& at, int64_t rows,
                   const DeltaRoom& room);
-/// Computes the output of the rows from the contents of `room`. `before` and `after` are states
-/// without the history.
+/// Computes the output of the rows, and the state after them, from the contents of `room`. `before`
+/// and `after` are the matrices of a state, without its history.
 void delta_scan(Stream stream, const DeltaSizes& sizes, const DeltaRoom& room, int64_t rows,
                 const float* before, float* after, float* out);
 
-/// Like delta_convolve() above, for all sizes. `convolved` is [rows, channels].
+/// Like delta_convolve() above, but for all sizes, and with f32 output `convolved` [rows,
+/// channels].
 void delta_convolve(Stream stream, const DeltaSizes& sizes, const DeltaAddresses& at,
                     const float* history, int64_t rows, float* convolved);
 void delta_rows(Stream stream, const DeltaSizes& sizes, const DeltaAddresses& at,
@@ -102,7 +108,8 @@ void delta_rows(Stream stream, const DeltaSizes& sizes, const DeltaAddresses& at
 /// `after`, which may be the same memory as `before`.
 void delta_keep_history(Stream stream, const DeltaSizes& sizes, const float* x, int64_t rows,
                         const float* before, float* after);
-/// Applies the gated norm to each head of `at.out`, in place.
+/// Applies the gated normalisation (gated_norm() in delta_rule.h) to each head of `at.out`, in
+/// place.
 void delta_norm(Stream stream, const DeltaSizes& sizes, const DeltaAddresses& at, int64_t rows);
 
 void multiply_by_sigmoid(Stream stream, float* x, const float* gate, int64_t count);

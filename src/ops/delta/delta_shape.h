@@ -7,13 +7,14 @@
 namespace longhaul {
 
 struct DeltaShape {
-  int key_heads = 0;    ///< heads of queries and keys
-  int value_heads = 0;  ///< heads of values, each with a state; a multiple of key_heads
+  int key_heads = 0;    ///< number of heads of queries, and of keys
+  int value_heads = 0;  ///< number of heads of values, each with its own state; a multiple of
+                        ///< key_heads
   int key_dim = 0;      ///< size of a head of queries and keys
   int value_dim = 0;    ///< size of a head of values
   int kernel = 0;       ///< number of rows that the convolution covers
-  /// If true, value head h uses key head h % key_heads. If false, neighbouring value heads share a
-  /// key head.
+  /// If true, value head h uses key head h % key_heads. If false, consecutive value heads use the
+  /// same key head.
   bool tiled = false;
 
   bool empty() const { return value_heads == 0; }
@@ -24,9 +25,9 @@ struct DeltaShape {
   int key_head(int value_head) const {
     return tiled ? value_head % key_heads : value_head / (value_heads / key_heads);
   }
-  /// history() and state() return numbers of floats. The state of a layer consists of the last rows
-  /// before the convolution, [kernel - 1, channels], and a matrix per value head, [value_heads,
-  /// key_dim, value_dim].
+  /// history() and state() return numbers of floats. The state of a layer consists of a history and
+  /// matrices. The history is the last rows before the convolution, [kernel - 1, channels]. There
+  /// is one matrix per value head, [value_heads, key_dim, value_dim].
   int64_t history() const { return (kernel - 1) * channels(); }
   int64_t state() const { return history() + int64_t{value_heads} * key_dim * value_dim; }
 };

@@ -13,7 +13,7 @@ __device__ inline int key_head_of(const DeltaSizes& s, int head) {
   return s.tiled ? head % s.key_heads : head / s.shared;
 }
 
-/// Returns the logarithm of the decay of a row in a value head.
+/// Returns the logarithm of the decay of the state in a row and value head.
 __device__ inline float log_decay(const DeltaAddresses& at, const DeltaSizes& s, int64_t row,
                                   int head) {
   const float x = at.alpha[row * s.value_heads + head] + at.dt_bias[head];

@@ -7,7 +7,8 @@
 
 namespace longhaul {
 
-/// Computes the gradients of gate and up from dy, the gradient of y = silu(gate) * up:
+/// Computes the gradients with respect to gate and up from dy, the gradient with respect to
+/// y = silu(gate) * up:
 ///   d_gate = dy * up * s (1 + gate (1 - s)),  d_up = dy * gate * s,  s = 1 / (1 + e^-gate)
 /// All arrays have the same size. d_gate may alias gate, and d_up may alias up.
 void swiglu_backward(Queue& queue, View<const float> gate, View<const float> up,

@@ -1,6 +1,6 @@
 #pragma once
-// Divides the pairs of rows and keys of a text for matrix products. A chunk is a range of tokens
-// together with the keys that they see.
+// Divides the pairs of rows and keys of a text into chunks, for which matrix products are computed.
+// A chunk is a range of tokens together with the keys that they see.
 
 #include <algorithm>
 #include <array>
@@ -11,18 +11,19 @@
 
 namespace longhaul::cuda {
 
-/// A range of keys: [begin, end).
+/// The keys from `begin` to end - 1.
 struct KeyRange {
   int64_t begin = 0, end = 0;
   int64_t count() const { return end - begin; }
 };
 
-/// Returns the stride between rows of values per pair.
+/// Returns the stride in elements between rows of an array with one number per pair, for rows of
+/// `keys` keys.
 inline int64_t pair_stride(int64_t keys) { return (keys + 7) / 8 * 8; }
 
 /// Returns the keys that tokens [token, token + count) see, as one or two ranges. The ranges are
-/// extended to few different lengths, because each new length is a new shape of five products for
-/// the GEMM library.
+/// extended, so that only few different lengths occur. Each new length is a new shape of five
+/// matrix products for the GEMM library.
 inline std::array<KeyRange, 2> seen_keys(const TextAttention& shape, int64_t token, int64_t count) {
   const int64_t near = token - shape.window + 1;
   if (near > shape.sink) {
@@ -33,12 +34,12 @@ inline std::array<KeyRange, 2> seen_keys(const TextAttention& shape, int64_t tok
   return {{{0, std::min((token + count + step - 1) / step * step, shape.tokens)}, {}}};
 }
 
-/// Bytes per pair: two f32 values and two bf16 values.
+/// Bytes per pair: two f32 and two bf16.
 inline constexpr int64_t kPairBytes = 12;
 inline constexpr int64_t kMostPairBytes = int64_t{1} << 30;
 
-/// Returns the number of tokens per chunk, at least 8. The pairs of all heads of a chunk fit in
-/// kMostPairBytes.
+/// Returns the number of tokens per chunk, at least 8. The pairs of all heads of a chunk fit into
+/// kMostPairBytes, unless even 8 tokens need more.
 inline int64_t chunk_tokens(const TextAttention& shape) {
   // In larger chunks, most tokens would not see many of the chunk's keys.
   constexpr int64_t kMost = 512;

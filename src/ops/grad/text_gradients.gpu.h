@@ -1,7 +1,7 @@
 #pragma once
-// The backward pass of the attention of a whole text on a GPU (ops/grad/attention_backward.h).
-// cuBLASLt computes the products of rows and keys for one chunk of tokens (text_chunks.h) and all
-// heads at a time. Kernels compute the steps between the products.
+// The backward pass of the attention over a whole text, on a GPU (ops/grad/attention_backward.h).
+// For one chunk of tokens (text_chunks.h) and all heads at a time, cuBLASLt computes the matrix
+// products, and kernels compute the steps between them.
 
 #include "ops/grad/gradients.gpu.h"
 #include "ops/matmul/products.gpu.h"
@@ -16,7 +16,7 @@ class TextGradients {
                 float* dv);
   RegionSums regions(const TextAttention& shape, const AttentionTrace& trace,
                      const ProbedRegions& regions);
-  /// Adds the gradients of the gates to sums [kv_heads].
+  /// Adds the gradients with respect to the gates to sums [kv_heads] (ops/attention/gate_mix.h).
   void add_gates(const GatedRows& shape, const float* d_mixed, const float* full, const float* near,
                  float* sums);
 
@@ -29,7 +29,7 @@ class TextGradients {
 
   GpuQueue& queue_;
   Products& products_;
-  // Q, d_out, k, v: bf16, packed; means: f32.
+  // The arrays q, d_out, k and v as pack_heads() writes them in bf16, and means in f32.
   Room q_{queue_}, d_out_{queue_}, k_{queue_}, v_{queue_}, means_{queue_};
   Room scores_{queue_}, d_weights_{queue_}, weights_{queue_}, d_scores_{queue_};
   Room dq_{queue_}, sums_{queue_}, of_rows_{queue_};

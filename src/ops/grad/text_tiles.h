@@ -1,6 +1,7 @@
 #pragma once
 // Iterates over the (row, key) pairs of one query head, for operations that differentiate
-// attention. Pairs are processed in tiles of 128 rows and up to 512 keys. Only for ops/.
+// attention. The pairs are processed in tiles of 128 rows and up to 512 keys. Only files of ops/
+// use this header.
 
 #include <cstdint>
 
@@ -9,7 +10,8 @@
 
 namespace longhaul {
 
-/// The rows of a query head in an array [tokens, heads, head_dim]. Rows are `stride` floats apart.
+/// The rows of one query head in an array [tokens, heads, head_dim]. Rows begin `stride` floats
+/// apart.
 struct HeadRows {
   const float* data = nullptr;
   int64_t stride = 0;
@@ -36,16 +38,16 @@ class TextTiles {
   int64_t row_tiles() const { return (shape_.tokens + kRows - 1) / kRows; }
   bool without_gradient(int head, int64_t row, int64_t rows) const;
 
-  /// The softmax weights and their gradients for the rows and keys of a tile. Both are zero for
-  /// keys that a row does not see.
+  /// The softmax weights, and their gradients (d_out . value), for the rows and keys of a tile. If
+  /// a row does not see a key, the weight is zero, and the gradient must be ignored.
   struct Tile {
     int64_t row = 0, rows = 0, key = 0, keys = 0;
     float* weights = nullptr;    ///< [rows, keys]
     float* d_weights = nullptr;  ///< [rows, keys]
   };
 
-  /// Divides the keys that a tile of rows can see into tiles, and calls visit(tile) for each of
-  /// them.
+  /// Splits the keys that the rows of tile `row_tile` can see into tiles, and calls visit(tile) for
+  /// each of them. Does nothing if d_out is zero in all these rows.
   template <class Visit>
   void visit(int head, int64_t row_tile, Visit&& visit) {
     const int64_t row = row_tile * kRows;

@@ -1,6 +1,6 @@
 #pragma once
-// Transposes a weight matrix for gradients. The gradient of y = x W^T with respect to x is dy W,
-// which is linear() of dy with the weight W^T.
+// Transposes a weight matrix for the computation of gradients. The gradient with respect to x of
+// y = x W^T is dy W, which is linear() of dy with the weight W^T.
 
 #include "base/buffer.h"
 #include "base/tensor_view.h"
@@ -10,11 +10,11 @@ namespace longhaul {
 
 class TransposedWeight {
  public:
-  /// Sets the matrix to the transpose [cols, outputs] of `weight` [outputs, cols], in `type` (F32
-  /// or BF16), and returns view(). `weight` may have any stored type. If `beside` is not null, the
-  /// product of this adapter's matrices is added to the weight first.
+  /// Sets the matrix to the transpose [cols, outputs] of `weight` [outputs, cols], stored in `type`
+  /// (F32 or BF16), and returns view(). `weight` may have any stored type. If `beside` is not null,
+  /// the weight change of this adapter (B A, scaled) is first added to the weight.
   const TensorView& assign(const TensorView& weight, const LowRank* beside, DType type);
-  /// Returns the transpose, which is valid until the next assign().
+  /// Returns the transposed matrix, which is valid until the next assign().
   const TensorView& view() const { return view_; }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Keeps the keys with the highest scores for the query rows of a kernel. In the fragments of
+// Keeps the keys with the highest scores for each query row of a kernel. In the fragments of
 // mma.sync, each lane holds scores of two rows. If two keys have equal scores, the one with the
 // lower number is better.
 
@@ -9,7 +9,7 @@ namespace longhaul::cuda {
 
 struct ScoredKey {
   float score;
-  int32_t key;  ///< number of the key; -1: no key
+  int32_t key;  ///< number of the key; -1 if there is no key
 };
 inline constexpr ScoredKey kNoKeyYet = {-1e30f, -1};
 
@@ -17,8 +17,8 @@ __device__ __forceinline__ bool better(const ScoredKey& a, const ScoredKey& b) {
   return a.score > b.score || (a.score == b.score && a.key >= 0 && (b.key < 0 || a.key < b.key));
 }
 
-/// Returns the best key among `lanes` lanes whose lane numbers differ by multiples of `apart`.
-/// `lanes` and `apart` are powers of two.
+/// Returns the best of the keys x of `lanes` lanes, whose lane numbers differ by multiples of
+/// `apart`. `lanes` and `apart` are powers of two.
 template <int lanes, int apart = 1>
 __device__ __forceinline__ ScoredKey best_of_lanes(ScoredKey x) {
 #pragma unroll
@@ -30,7 +30,8 @@ __device__ __forceinline__ ScoredKey best_of_lanes(ScoredKey x) {
   return x;
 }
 
-/// A list of K keys, best first. It is indexed by constants only, so it stays in registers.
+/// The best K keys so far, best first. The array is indexed by constants only, so that it stays in
+/// registers.
 template <int K>
 struct BestList {
   ScoredKey at[K];
@@ -39,8 +40,8 @@ struct BestList {
 #pragma unroll
     for (int i = 0; i < K; ++i) at[i] = kNoKeyYet;
   }
-  /// Inserts the key x if it is among the best K. Its key number must be higher than all in the
-  /// list.
+  /// Inserts x if its score is among the best K. The key number of x must be higher than those of
+  /// all keys in the list.
   __device__ __forceinline__ void offer_next(const ScoredKey& x) {
     if (!(x.score > at[K - 1].score)) return;
 #pragma unroll
@@ -64,7 +65,7 @@ struct BestList {
     }
   }
   /// Finds the best key in the lists of `lanes` lanes, removes it from the list of the lane that
-  /// has it, and returns it to all of these lanes.
+  /// has it, and returns it in all of these lanes.
   template <int lanes, int apart = 1>
   __device__ __forceinline__ ScoredKey pop() {
     const ScoredKey best = best_of_lanes<lanes, apart>(at[0]);
@@ -77,16 +78,17 @@ struct BestList {
   }
 };
 
-/// The best keys of the two rows of a lane. The keys of each row are distributed over `lanes`
-/// lanes.
+/// The best keys of the two rows of a lane. The keys of a row are distributed over `lanes` lanes.
 template <int K, int lanes, int apart>
 struct BestOfRows {
   BestList<K> best[2];
-  /// With TopRule::kTile: this lane's best key of the current tile, per row.
+  /// Used with TopRule::kTile (top_keys.h): for each of the two rows, the best of this lane's keys
+  /// in the current tile.
   ScoredKey of_tile[2] = {kNoKeyYet, kNoKeyYet};
 
-  /// Offers key x for row r. Its key number must be higher than that of all keys that this lane has
-  /// offered for the row. `of_tiles` is true for TopRule::kTile.
+  /// Offers key x as a candidate for row r. The number of x must be higher than those of all keys
+  /// that this lane has already offered for the row. `of_tiles` is true if the rule is
+  /// TopRule::kTile.
   __device__ __forceinline__ void offer_next(int r, const ScoredKey& x, bool of_tiles) {
     if (of_tiles) {
       if (x.score > of_tile[r].score) of_tile[r] = x;
@@ -94,8 +96,8 @@ struct BestOfRows {
       best[r].offer_next(x);
     }
   }
-  /// Completes a tile if the rule is TopRule::kTile. The best key of the tile becomes a candidate
-  /// in all lanes of the row.
+  /// Must be called at the end of a tile if the rule is TopRule::kTile. The best key of the tile
+  /// becomes a candidate in all lanes of the row.
   __device__ __forceinline__ void end_tile() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -103,8 +105,9 @@ struct BestOfRows {
       of_tile[r] = kNoKeyYet;
     }
   }
-  /// Returns the best key of row r and removes it from the lists of all lanes. With TopRule::kTile,
-  /// all lanes of the row have the same list, so the key is removed from each of them.
+  /// Returns the best key of row r and removes it from the lists of the row's lanes. With
+  /// TopRule::kTile, all of these lanes have the same list, so the key is removed from each of
+  /// them.
   __device__ __forceinline__ ScoredKey pop(int r) { return best[r].template pop<lanes, apart>(); }
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// Keeps the best keys of query rows while the scores of one key tile after another are offered. A
-// (row, head) row is the query of one head of one row. For *.isa.cc only.
+// Keeps the best keys of query rows. The scores are offered one tile of keys after another. A flat
+// row is the query of one head of one query row. Include this only in *.isa.cc files, which are
+// compiled once per instruction set.
 
 #include "ops/core/isa/simd.h"
 #include "ops/maps/top_keys_kernels.h"
@@ -15,8 +16,8 @@ static inline bool any_above(Vec v, float limit) {
 #endif
 }
 
-/// Lists of the best keys, [(row, head) rows, k], best first. Keys are offered in ascending order,
-/// so of two keys with equal scores the one with the lower number is kept.
+/// Lists of the best keys, [flat rows, k], best first. Keys are offered in ascending order of their
+/// numbers, so that of two keys with equal scores the one with the lower number is kept.
 struct BestKeys {
   const TopKeysUnit& unit;
 
@@ -24,11 +25,11 @@ struct BestKeys {
     for (int i = 0; i < flat_rows * unit.k; ++i) unit.scores[i] = kNoScore, unit.keys[i] = -1;
   }
 
-  /// Returns the threshold that a score must exceed to enter the list of row f.
+  /// Returns the score that a key must exceed to enter the list of flat row f.
   float worst(int f) const { return unit.scores[f * unit.k + unit.k - 1]; }
 
-  /// Offers the scores of keys first, first + 1, ... for row f. `padded` is the number of scores, a
-  /// multiple of 32. Entries without a key hold kNoScore.
+  /// Offers keys first, first + 1, and so on to flat row f. `scores` has `padded` scores, a
+  /// multiple of 32. Scores without a key are kNoScore.
   void offer(int f, const float* scores, int padded, int64_t first) const {
     const float* worst = unit.scores + f * unit.k + unit.k - 1;
     const Vec top = lane_max(scores, padded);

@@ -21,8 +21,8 @@ constexpr int64_t kUnitKeys = 32 * kTileKeys;
 /// One task's sums before normalisation.
 struct Unscaled {
   const AttendTask* task;
-  float* sums;  ///< [(row, head) rows, blocks]
-  float* tops;  ///< [(row, head) rows, tiles]
+  float* sums;  ///< [flat rows, blocks]
+  float* tops;  ///< [flat rows, tiles]
   int64_t blocks, tiles;
 };
 

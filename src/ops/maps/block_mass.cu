@@ -7,7 +7,7 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kRows = kMassRows;  ///< (row, head) rows per thread block, 16 per warp
+constexpr int kRows = kMassRows;  ///< flat rows per thread block, 16 per warp
 constexpr int kChunk = 64;        ///< elements of rows and keys in shared memory at a time
 constexpr int kPieces = 8;        ///< 16-byte pieces per chunk
 constexpr int kEach = kRows * kPieces / kScoreThreads;  ///< pieces of rows that a thread loads
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kScoreThreads, 2)
              [&](int g, int i) -> float& { return c[g][i]; });
 }
 
-/// Converts sums to shares of the rows' totals. One thread block per (row, head) row.
+/// Converts sums to shares of the rows' totals. One thread block per flat row.
 __global__ void __launch_bounds__(128) to_shares(const __grid_constant__ MassArgs a) {
   __shared__ float of_warps[4];
   const ScoreJob& job = a.score.jobs()[blockIdx.y];

@@ -1,7 +1,7 @@
 // Block attention mass on Hopper, for rows of 512 elements and more. XAttention's antidiagonal rows
-// have 1,024 (8 rows of 128) or 2,048 elements. A thread block multiplies 128 (row, head) rows by
-// 256 keys with wgmma, 64 columns at a time. Each of two warpgroups holds the products of 64 rows
-// and all keys, 128 registers per thread, so one thread block fills a processor.
+// have 1,024 (8 rows of 128) or 2,048 elements. A thread block multiplies 128 flat rows by 256 keys
+// with wgmma, 64 columns at a time. Each of two warpgroups holds the products of 64 rows and all
+// keys, 128 registers per thread, so one thread block fills a processor.
 //
 // 64 columns are 4.2 MFLOP, 1,024 clocks, and 48 KiB. The second-level cache delivers these in
 // about 2,000 clocks at 5.5 TB/s, which limits the kernel to half of the tensor cores' rate. Tiles

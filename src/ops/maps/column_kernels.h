@@ -1,12 +1,12 @@
 #pragma once
-// Interface between column_sums.cc and the kernels of an instruction-set level. A unit is the part
-// of a task that one thread computes (AttendUnit).
+// The interface between column_sums.cc and the kernels of the instruction-set levels. A unit is the
+// part of a task that one thread computes (AttendUnit).
 
 #include "ops/attention/attention_kernels.h"
 
 namespace longhaul {
 
-/// Number of keys whose column sums one thread computes at a time. The keys are several packed
+/// Number of keys for which one thread computes column sums at a time. They form several packed
 /// blocks, so that each tile of query rows is converted once for all of them.
 inline constexpr int kColumnBlocks = 4;
 inline constexpr int kColumnKeys = kColumnBlocks * kTileKeys;
@@ -17,7 +17,7 @@ struct ColumnUnit {
   AttendUnit rows;
   float* sums;     ///< [key_count]
   float* squares;  ///< [key_count]; may be null
-  /// If not null, sums by rows are computed instead of column sums. The sum of the probabilities
+  /// If not null, sums over heads are computed instead of column sums: the sum of the probabilities
   /// over the unit's heads is added to map[row * map_stride + key].
   float* map;
   int64_t map_stride;

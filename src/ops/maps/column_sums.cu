@@ -167,8 +167,8 @@ void add_parts(Stream stream, const ScoreArgs& args, std::span<const ScoreJob> j
   launch_early(stream, "add_parts", add_parts_kernel, grid, 256, 0, args);
 }
 
-/// Whether the wgmma kernel supports all jobs. It computes no squares. It finds the row of a (row,
-/// head) row by a multiplication that is exact below a bound.
+/// Whether the wgmma kernel supports all jobs. It computes no squares. It finds the query row of a
+/// flat row by a multiplication that is exact below a bound.
 bool takes_sm90(const AttendCall& call, const ScoreJobs& jobs, const ScoreScratch& scratch) {
   if (!scratch.has_sm90() || (call.head_dim != 64 && call.head_dim != 128)) return false;
   return std::ranges::all_of(jobs.all(), [](const ScoreJob& job) {

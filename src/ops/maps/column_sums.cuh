@@ -1,14 +1,15 @@
 #pragma once
-// Shared parts of the kernels that sum softmax maps over rows. They store the sums of a thread
-// block.
+// Code that is common to the kernels that sum softmax maps (attention probabilities) over rows. It
+// stores the sums of a thread block.
 
 #include "ops/core/gpu/reductions.cuh"
 #include "ops/maps/score_call.cuh"
 
 namespace longhaul::cuda {
 
-/// Returns the address of the partial sums, and squares, of a part of a list. The array is
-/// [lists][parts][1 or 2][keys].
+/// Returns the address of the partial sums of part `part` of list `list`. ScoreJob (score_plan.h)
+/// explains lists and parts. The array is [lists][parts][1 or 2][keys]: if the job also computes
+/// squares, they follow the sums.
 __device__ __forceinline__ float* partial_of(const ScoreArgs& a, const ScoreJob& job, int list,
                                              int part) {
   const int64_t each = static_cast<int64_t>(job.keys.count) * (job.more_out == nullptr ? 1 : 2);
@@ -16,8 +17,8 @@ __device__ __forceinline__ float* partial_of(const ScoreArgs& a, const ScoreJob&
 }
 
 /// Writes the sums over the thread block's rows for each of its keys. Four consecutive lanes hold
-/// partial sums of the warp's keys lane / 4 and lane / 4 + 8. The partial sums are added, and the
-/// first of the four lanes writes.
+/// partial sums of the warp's keys lane / 4 and lane / 4 + 8. They are added, and the first of the
+/// four lanes writes the result.
 template <bool kSquares, class Shared>
 __device__ __forceinline__ void write_columns(const ScoreArgs& a, const Shared& shared,
                                               const float (&sums)[2], const float (&squares)[2]) {
@@ -41,7 +42,7 @@ __device__ __forceinline__ void write_columns(const ScoreArgs& a, const Shared& 
   }
 }
 
-/// Launches the kernel for head dimensions 64 and 128. It computes no squares.
+/// Launches the wgmma kernel, which supports head dimensions 64 and 128 and computes no squares.
 void launch_column_sums_sm90(Stream stream, const ScoreArgs& args, int blocks, int head_dim);
 
 }  // namespace longhaul::cuda

@@ -1,7 +1,7 @@
 // Sums of softmax maps over rows on Hopper. A thread block holds 128 keys in registers for wgmma,
-// 64 per warpgroup. (row, head) rows in shared memory stream past them as the columns of the
-// product. A lane then has two keys and keeps only their sums. The tensor cores read half as much
-// as for a product of two matrices in shared memory.
+// 64 per warpgroup. Flat rows in shared memory stream past them as the columns of the product. A
+// lane then has two keys and keeps only their sums. The tensor cores read half as much as for a
+// product of two matrices in shared memory.
 //
 // The following figures are for 512 rows of 32 heads and 4,700 keys of 128 elements. Products are
 // 19.7 GFLOP (30 us on an H100 at 650 TFLOP/s). Exponentials are 77 million (21 us at 16 per clock
@@ -17,8 +17,8 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Starts the products of the warpgroup's keys with 64 (row, head) rows. s[4 g + i] is key lane / 4
-/// + 8 (i / 2) of the warp with row 8 g + 2 (lane % 4) + i % 2.
+/// Starts the products of the warpgroup's keys with 64 flat rows. s[4 g + i] is key lane / 4 + 8 (i
+/// / 2) of the warp with row 8 g + 2 (lane % 4) + i % 2.
 template <int D>
 __device__ __forceinline__ void multiply_half(float (&s)[32], const KeyFragments<D>& keys,
                                               uint32_t rows) {

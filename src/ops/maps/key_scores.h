@@ -1,6 +1,7 @@
 #pragma once
 // Computes the dot products of decode queries and the keys of one tile on the matrix unit (AMX).
-// Keys are read directly from their pages. For *.isa.cc only.
+// Keys are read directly from their pages. A dot product is the score of the key. For *.isa.cc
+// only.
 
 #include "ops/attention/decode/decode_rows.h"
 #include "ops/core/isa/amx_tiles.h"
@@ -18,7 +19,7 @@ class KeyScores {
   }
 
   static void begin() {
-    load_tile_config();  // tile 0: scores of 16 keys, 1: keys, 4-7: queries
+    load_tile_config();  // tile 0: scores of 16 keys; tile 1: keys; tiles 4 to 7: queries
   }
   static void end() { _tile_release(); }
 
@@ -39,7 +40,8 @@ class KeyScores {
     if (dim > 96) LH_LOAD_TILE(7, queries_ + 48 * 32, 64);
   }
 
-  /// Scores keys [at, at + count) of a segment. Lane m of the result is the best score of query m.
+  /// Computes the scores of keys [at, at + count) of a segment. Lane m of the result is the best
+  /// score for query m.
   __m512 score(const KeySegment& s, int stride, int64_t at, int count) {
     __m512 best = _mm512_set1_ps(kNoScore);
     for (int g = 0; g < count; g += 16) {
@@ -55,7 +57,8 @@ class KeyScores {
     return best;
   }
 
-  /// Writes the scores of query m and the first `count` keys of the tile to `out`.
+  /// Writes the scores of query m and the first `count` keys to `out`, as the latest score()
+  /// computed them.
   void column(int m, int count, float* out) const {
     for (int i = 0; i < count; ++i) out[i] = scores_[16 * i + m];
   }
@@ -80,8 +83,8 @@ class KeyScores {
     }
   }
 
-  /// Returns the address of 16 contiguous keys. If a page or the list ends among them, they are
-  /// copied.
+  /// Returns the address of 16 contiguous keys. If a page or the segment ends among them, the keys
+  /// are first copied to copied_.
   const std::byte* together(const KeySegment& s, int stride, int64_t at, int keys) {
     const int64_t row = row_of(s, at), page = s.rows.page_rows;
     const StoredRows stored = keys_of(s.rows);
@@ -96,7 +99,7 @@ class KeyScores {
   int dim_ = 0;
   alignas(64) uint16_t queries_[kQueryTiles * 16 * 32];  // [dim / 2 pairs][16 queries][2]
   alignas(64) uint16_t copied_[16 * 32 * kQueryTiles];   // [16, dim]
-  alignas(64) float scores_[kTopTile * 16];              // [key, query]
+  alignas(64) float scores_[kTopTile * 16];              // [keys, queries]
 };
 #endif
 

@@ -1,7 +1,7 @@
 #pragma once
-// Computes mean vectors of key blocks and of query rows. The dot products of these means form a
-// coarse attention map, from which blocks are selected (MInference, arXiv:2407.02490; FlexPrefill,
-// arXiv:2502.20766).
+// Computes the mean vectors of blocks of keys and of ranges of query rows. The dot products of
+// these means form a coarse attention map, from which blocks of keys are selected (MInference,
+// arXiv:2407.02490; FlexPrefill, arXiv:2502.20766).
 
 #include <cstdint>
 #include <span>
@@ -17,15 +17,15 @@ void mean_keys(Queue& queue, const PagedRows& rows, int64_t count, int block, Vi
 inline const DeviceOperation<bool(const PagedRows&, int64_t count, int block, View<float> out)>
     kMeanKeys;
 
-/// The mean keys of all lists (KV heads), one mean for each block of a grid
+/// The mean keys of all KV heads (lists), with one mean for each block of a grid
 /// (ops/choose/tile_grid.h).
 class KeyMeans {
  public:
-  /// Computes the means of the keys up to the last row of the grid. `only` marks the lists to
-  /// process; if it is empty, all are processed.
+  /// Computes the means of keys [0, grid.keys()). If `only` is not empty, only lists l with only[l]
+  /// != 0 are processed.
   void average(Queue& queue, std::span<const PagedRows> lists, std::span<const uint8_t> only,
                const TileGrid& grid);
-  /// Returns the means of a list, [grid.blocks(), head_dim].
+  /// Returns the means of list `list`, [grid.blocks(), head_dim].
   View<const float> of(int list) const { return means_.view().part(list * each_, each_); }
 
  private:
@@ -38,7 +38,7 @@ class KeyMeans {
 void mean_query(Queue& queue, View<const float> q, int heads, int head_dim, int head, int64_t begin,
                 int64_t end, View<float> out);
 
-/// Writes scale * query . means[b] to scores[b] for each b below `blocks`.
+/// Sets scores[b] to scale * query . means[b] for each b < blocks.
 void mean_scores(Queue& queue, View<const float> query, View<const float> means, int64_t blocks,
                  int head_dim, float scale, View<float> scores);
 

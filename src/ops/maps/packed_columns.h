@@ -1,7 +1,7 @@
 #pragma once
-// Packs the keys whose column sums one thread computes. They are packed once for all tiles of rows.
-// A flat row is a pair of a row and a query head (ops/attention/attention_kernels.h). For *.isa.cc
-// only.
+// Packs the keys for which one thread computes column sums. They are packed once for all tiles of
+// rows. A flat row is the query of one head of one query row. Include this only in *.isa.cc files,
+// which are compiled once per instruction set.
 
 #include "ops/attention/flat_rows.h"
 #include "ops/maps/column_kernels.h"
@@ -10,7 +10,7 @@ namespace longhaul::LH_ISA {
 
 static constexpr TileCounts kColumnCounts = {kTileRows, kColumnBlocks, 1};
 
-/// The packed keys. Calls of score() must be between Gemm::begin and Gemm::end.
+/// The packed keys. score() may be called only between Gemm::begin() and Gemm::end().
 template <class Gemm>
 class PackedColumns {
  public:
@@ -37,8 +37,9 @@ class PackedColumns {
     rows.load_queries(form, f, f + kTileRows, dim_, s_.queries);
   }
 
-  /// Returns the scores [kTileRows, kTileKeys] of key block b for the rows that were loaded last. f
-  /// is their first flat row. A score is kLowest if the row does not see the key.
+  /// Returns the scores [kTileRows, kTileKeys] of the keys of block b for the rows that load_rows()
+  /// loaded last. f is the first of these flat rows. A score is kLowest if the row does not see the
+  /// key.
   const float* score(const FlatRows& rows, int f, int b) const {
     Gemm::run(kTileRows, blocks_[b].padded_keys, dim_, s_.queries, dim_, keys_of(b), kTileKeys,
               s_.scores, kTileKeys, false);

@@ -1,6 +1,7 @@
 #pragma once
-// Launches kernels of operations on softmax maps. A softmax map is a matrix of attention
-// probabilities. A job is the work of consecutive thread blocks (score_plan.h).
+// Launches the kernels of operations on softmax maps. A softmax map is the matrix of attention
+// probabilities of query rows and keys. A job is the work of some consecutive thread blocks
+// (score_plan.h).
 
 #include <cuda_runtime.h>
 
@@ -12,7 +13,8 @@
 
 namespace longhaul::cuda {
 
-/// Assigns thread blocks to the jobs and uploads the jobs. Returns the arguments of the kernels.
+/// Assigns thread blocks to the jobs, uploads the jobs, and reserves `numbers` floats of scratch
+/// memory. Returns the arguments of the kernels.
 inline ScoreArgs prepare(Stream stream, const AttendCall& call, ScoreJobs& jobs, QueryRowForm form,
                          int64_t numbers, ScoreScratch& scratch) {
   jobs.number_blocks();

@@ -1,24 +1,25 @@
 #pragma once
-// Computes softmax maps of few rows, as in decode. The (row, head) rows of a job are the columns of
-// one product with 128 keys. Keys are thus read once for all heads that share them.
+// Computes softmax maps (attention probabilities) of few rows, as in decoding. A flat row is the
+// query of one head of one query row. The flat rows of a job are the columns of one matrix product
+// with 128 keys. Keys are thus read once for all heads that share them.
 
 #include "ops/maps/score_call.cuh"
 
 namespace longhaul::cuda {
 
-/// Returns whether the rows and heads of the task are few enough for this file.
+/// Returns whether the task has few enough rows and heads for this file.
 inline bool has_decode_rows(const AttendTask& task) {
   return int64_t{task.row_count} * task.head_count <= kStepRows;
 }
 
-/// Distance between the keys in the map of a thread block. The probability of key k and (row, head)
-/// row f is at k * kMapPitch + f, where f is row f / head_count and head f % head_count. The
-/// distance is odd, so that keys are in different banks.
+/// Distance in floats between two keys in the map of a thread block. The probability of key k and
+/// flat row f is at k * kMapPitch + f, where flat row f is head f % head_count of query row f /
+/// head_count. The distance is odd, so that keys are in different banks.
 inline constexpr int kMapPitch = kStepRows + 1;
 
-/// A thread's share of the job's queries, as bf16, and of their lse (logs of the softmax
-/// denominators). It is loaded into registers while the keys arrive. It is moved to shared memory
-/// once the keys are in registers.
+/// This thread's share of the job's queries, in bf16, and of their lse (logs of the softmax
+/// denominators). They are loaded into registers while the keys arrive, and moved to shared memory
+/// when the keys are in registers.
 template <int D>
 class FlatRows {
  public:
@@ -61,7 +62,7 @@ class FlatRows {
   float lse_;
 };
 
-/// Computes the map of this thread block in shared memory.
+/// Computes the softmax map of this thread block in shared memory and returns its address.
 template <int D>
 __device__ __forceinline__ const float* flat_map(const ScoreArgs& a, ScoreShared<D>& shared) {
   static_assert(sizeof(shared.memory) >= kScoreKeys * kMapPitch * sizeof(float));
@@ -93,7 +94,7 @@ __device__ __forceinline__ const float* flat_map(const ScoreArgs& a, ScoreShared
   return map;
 }
 
-/// Returns the attention of a row to a key, summed over all heads of the job.
+/// Returns the probability of a row for a key, summed over all heads of the job.
 __device__ __forceinline__ float sum_of_heads(const float* map, const ScoreJob& job, int key,
                                               int row) {
   float sum = 0;

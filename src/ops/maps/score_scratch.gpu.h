@@ -1,7 +1,6 @@
 #pragma once
-// Buffers that operations on softmax maps (attention probabilities) and selections keep between
-// calls. Pinned memory is used for uploads of plans, and device memory for plans and partial
-// results.
+// Memory that operations on softmax maps (attention probabilities) and selections keep between
+// calls: pinned memory for uploads of plans, and device memory for plans and partial results.
 
 #include <cstddef>
 #include <cstring>
@@ -14,8 +13,8 @@ struct CUevent_st;
 
 namespace longhaul::cuda {
 
-/// Each stream needs its own ScoreScratch. It belongs to the device that is current at construction
-/// and must outlive the pending work of the stream.
+/// Each stream needs its own ScoreScratch. The memory is allocated on the device that is current at
+/// construction. A ScoreScratch must exist until the work of its stream has ended.
 class ScoreScratch {
  public:
   ScoreScratch();
@@ -24,16 +23,16 @@ class ScoreScratch {
   ScoreScratch& operator=(const ScoreScratch&) = delete;
 
   int processors() const { return processors_; }
-  /// Returns the bytes of shared memory per processor.
+  /// Returns the shared memory of a multiprocessor in bytes.
   int shared_per_processor() const { return shared_per_processor_; }
-  /// Returns whether sm_90 kernels are used. Tests set allow_sm90 to false to test the kernels of
-  /// other cards.
+  /// Returns whether the sm_90 kernels are used. Tests set allow_sm90 to false to run the kernels
+  /// of other cards.
   bool has_sm90() const { return hopper_ && allow_sm90; }
   bool allow_sm90 = true;
 
   /// The memory for a plan of `bytes` bytes. The caller writes the plan to `host` and then calls
-  /// send(). Kernels that are launched before the next begin() find it at `device`. An empty plan
-  /// also has valid addresses.
+  /// send(). Kernels that are launched before the next begin() find the plan at `device`. The
+  /// addresses are valid even if the plan is empty.
   struct Plan {
     std::byte* host;
     std::byte* device;
@@ -51,7 +50,7 @@ class ScoreScratch {
   }
 
   /// Returns `bytes` bytes of device memory for one call, aligned to 256 bytes. The next call of
-  /// room() returns the same memory. Waits for the device if the memory must grow.
+  /// room() returns the same memory. If the memory must grow, waits for the device.
   std::byte* room(size_t bytes);
 
  private:
@@ -64,8 +63,8 @@ class ScoreScratch {
 
   int processors_ = 1, shared_per_processor_ = 0;
   bool hopper_ = false;
-  /// Stages, each of which is pinned memory for one plan. The host waits if all of them are in
-  /// flight. There are 4 to 64 stages, as many as fit in 4 MiB.
+  /// Each stage is pinned memory for one plan. The host waits if the copies from all stages are
+  /// still running. There are 4 to 64 stages, as many as fit into 4 MiB.
   std::vector<Stage> stages_;
   size_t stage_ = 0, stage_bytes_ = 0;
   std::byte* pinned_ = nullptr;  ///< memory of all stages

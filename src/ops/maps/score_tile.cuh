@@ -1,7 +1,8 @@
 #pragma once
-// Computes probabilities of a softmax map whose denominators are known. A thread block has 128
-// keys, 16 in the registers of each warp. It loads 32 query rows of one head at a time and
-// multiplies them by all its keys. A lane holds keys lane / 4 and lane / 4 + 8 of its warp.
+// Computes probabilities of a softmax map with known softmax denominators. A thread block has 128
+// keys, 16 of them in the registers of each warp. It loads 32 query rows of one head at a time and
+// multiplies them by all its keys. Each lane holds results for keys lane / 4 and lane / 4 + 8 of
+// its warp.
 
 #include "ops/attention/key_tile.cuh"
 #include "ops/core/gpu/early_launch.cuh"
@@ -11,36 +12,36 @@ namespace longhaul::cuda {
 
 inline constexpr int kScoreKeys = 128;     ///< keys per thread block
 inline constexpr int kScoreThreads = 256;  ///< one warp for each 16 keys
-inline constexpr int kStepRows = 32;       ///< rows per step, all of the same head
-inline constexpr int kSteps = 3;           ///< steps in shared memory at a time
+inline constexpr int kStepRows = 32;       ///< query rows per step, all of the same head
+inline constexpr int kSteps = 3;           ///< number of steps in shared memory at a time
 
 template <int D>
 struct ScoreShared {
   static constexpr int kKeyBytes = kScoreKeys * kPitch<D>;
   static constexpr int kStepBytes = kStepRows * kPitch<D>;
   static constexpr int kBytes = kKeyBytes > kSteps* kStepBytes ? kKeyBytes : kSteps* kStepBytes;
-  /// This memory first holds the keys, until they are in registers, and then the steps.
+  /// Holds the keys until they are in registers, and then steps of query rows.
   uint4 memory[kBytes / 16];
   float lse[kSteps][kStepRows];
   const std::byte* rows[kScoreKeys];  ///< addresses of the keys
   int32_t offsets[kScoreKeys];
   ScoreJob job;
-  int32_t index;  ///< index of the job
+  int32_t index;  ///< index of the thread block's job
   int32_t list, part, tile;
 };
 
-/// Copies 4 bytes to shared memory, or zeros if `present` is false.
+/// Copies 4 bytes to shared memory. If `present` is false, writes zeros instead.
 __device__ __forceinline__ void copy_4(uint32_t to, const void* from, bool present) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from),
                "r"(present ? 4 : 0)
                : "memory");
 }
 
-/// Arguments that all thread blocks of a call share.
+/// Arguments that are the same for all thread blocks of a call.
 struct ScoreArgs {
   const ScoreJob* sent;  ///< jobs in device memory; null: the jobs are in `own`
   const float* lse;      ///< [rows, heads]
-  float* room;           ///< scratch of the call
+  float* room;           ///< scratch memory of the call
   RotationTable rotations;
   int32_t job_count, heads;
   LogitForm logits;
@@ -49,7 +50,8 @@ struct ScoreArgs {
   __device__ __forceinline__ const ScoreJob* jobs() const { return sent == nullptr ? own : sent; }
 };
 
-/// Finds the job of this thread block and its part of the job. Every kernel must call it first.
+/// Waits for earlier kernels, finds the job of this thread block, and determines its list, part and
+/// tile. Every kernel must call it first.
 template <class Shared>
 __device__ __forceinline__ void find_job(const ScoreArgs& a, Shared& shared) {
   await_turn();
@@ -73,8 +75,9 @@ __device__ __forceinline__ const std::byte* key_row(const SegmentRecord& s, int 
          static_cast<int64_t>(row & ((1 << page_shift) - 1)) * row_bytes;
 }
 
-/// Loads keys [first, first + 128) of a segment into shared memory, and rotates them if necessary.
-/// Also stores their positions relative to row_position.
+/// Loads keys [first, first + 128) of a segment into shared memory, and applies RoPE to them if
+/// SegmentRecord::rotate is nonzero. Also stores the positions of the keys relative to
+/// row_position.
 template <int D, class Shared>
 __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecord& s,
                                           int page_shift, int32_t first, int64_t row_position,
@@ -85,8 +88,8 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
   const PageType type = s.key_type;
   const int bytes = stored_bytes(type, D);
   const int32_t count = s.count - first;
-  // All addresses are looked up at once. If each copy looked up its own address, each look-up would
-  // wait for the previous one.
+  // All addresses are looked up together. If each copy looked up its own address, each look-up
+  // would wait for the previous one.
   if (thread < kScoreKeys) {
     shared.rows[thread] = key_row(s, page_shift, bytes, first + (thread < count ? thread : 0));
     shared.offsets[thread] = key_offset(s, s.shift + first + thread, row_position);
@@ -115,7 +118,7 @@ __device__ __forceinline__ void load_keys(const ScoreArgs& a, const SegmentRecor
   }
 }
 
-/// The 16 keys of this warp, in registers.
+/// The 16 keys of this warp, in registers, as the left operand of mma.sync.
 template <int D>
 struct KeyFragments {
   uint32_t a[D / 16][4];
@@ -130,7 +133,7 @@ struct KeyFragments {
   }
 };
 
-/// Rows [begin, end) of a task and query heads [head_begin, head_begin + heads).
+/// Rows [begin, end) of a task, for query heads [head_begin, head_begin + heads).
 struct RowsOfStep {
   int32_t begin, end;
   int32_t head_begin, heads;
@@ -140,8 +143,8 @@ struct RowsOfStep {
   }
 };
 
-/// Returns the rows of the job that see some of the first `present` keys. The offsets of the keys
-/// ascend.
+/// Returns the rows of the job that see some of the first `present` keys. `offsets` are the
+/// positions of the keys relative to the job's first row, in ascending order.
 __device__ __forceinline__ RowsOfStep seeing_rows(const ScoreJob& job, const int32_t* offsets,
                                                   int present) {
   RowsOfStep rows{0, job.row_count, 0, 0};
@@ -179,8 +182,8 @@ __device__ __forceinline__ void stage_step(const ScoreArgs& a, const ScoreJob& j
   }
 }
 
-/// Computes the logits p[g][i] of a step. p[g][i] belongs to key lane / 4 + 8 * (i / 2) of the warp
-/// and to row 8 * g + 2 * (lane % 4) + i % 2 of the step.
+/// Computes the logits p of a step. p[g][i] belongs to the warp's key lane / 4 + 8 * (i / 2) and to
+/// row 8 * g + 2 * (lane % 4) + i % 2 of the step.
 template <int D>
 __device__ __forceinline__ void step_logits(const ScoreArgs& a, const KeyFragments<D>& keys,
                                             const ScoreShared<D>& shared, int stage,
@@ -207,12 +210,15 @@ __device__ __forceinline__ void step_logits(const ScoreArgs& a, const KeyFragmen
   bend_logits(p, a.logits.bend);
 }
 
-/// Returns the number that is subtracted from the base-2 logits of a row with this lse.
+/// Returns the base-2 log of the softmax denominator of a row with this lse. It is subtracted from
+/// the row's base-2 logits.
 __device__ __forceinline__ float denominator_of(float lse) {
-  return lse > -1e30f ? lse * kLog2OfE : 1e30f;  // rows that see no key get probabilities of zero
+  return lse > -1e30f ? lse * kLog2OfE : 1e30f;  // a row that sees no key gets probabilities of
+                                                 // zero
 }
 
-/// Computes the probabilities of a step that begins at row `first`, in the layout of step_logits().
+/// Computes the probabilities of a step that begins at row `first`. They are arranged as in
+/// step_logits().
 template <int D>
 __device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob& job,
                                               const KeyFragments<D>& keys,
@@ -242,10 +248,10 @@ __device__ __forceinline__ void probabilities(const ScoreArgs& a, const ScoreJob
   }
 }
 
-/// Processes all rows in steps. It processes 32 rows for one head after another. It calls
-/// `ending.add(p, first row)` after each step and `ending.rows_done()` after the last head of the
+/// Processes all rows in steps of 32 rows, one head after another for the same rows. Calls
+/// `ending.add(p, first row)` after each step, and `ending.rows_done()` after the last head of the
 /// rows. The steps overwrite the keys in shared memory, so all warps must have loaded their keys
-/// into registers before the call.
+/// into registers beforehand.
 template <int D, class Ending>
 __device__ __forceinline__ void over_rows(const ScoreArgs& a, const KeyFragments<D>& keys,
                                           const RowsOfStep& rows, ScoreShared<D>& shared,
@@ -271,7 +277,8 @@ __device__ __forceinline__ void over_rows(const ScoreArgs& a, const KeyFragments
   wait_copies<0>();
 }
 
-/// Returns the rows of part `part` of `parts`. Parts consist of whole tiles of rows.
+/// Returns the rows of part `part` when `rows` are split into `parts` parts. Parts consist of whole
+/// steps of 32 rows.
 __device__ __forceinline__ RowsOfStep part_of(RowsOfStep rows, int part, int parts) {
   const int64_t tiles = rows.tiles();
   const int begin = rows.begin + static_cast<int>(tiles * part / parts) * kStepRows;

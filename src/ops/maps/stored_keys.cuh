@@ -10,21 +10,21 @@
 
 namespace longhaul::cuda {
 
-/// The location and format of either the keys or the values of a list.
+/// The location and format of the keys, or of the values, of one KV head.
 struct StoredRows {
   const std::byte* const* pages;
   PageType type;
   int head_dim, page_rows, row_bytes;
-  int64_t in_page;  ///< byte offset of the first row in a page
+  int64_t in_page;  ///< byte offset of the first key or value in a page
 
   __device__ __forceinline__ const std::byte* row(int64_t i) const {
     const auto page = static_cast<uint32_t>(i) / static_cast<uint32_t>(page_rows);
     return pages[page] + in_page +
            (static_cast<int64_t>(i) - int64_t{page} * page_rows) * row_bytes;
   }
-  /// Returns element t of a row. Keys in Q4_0 are Hadamard-rotated. All lanes of a warp must
-  /// therefore call this at the same time. Lane i must request element i of a block, and all lanes
-  /// the same block.
+  /// Returns element t of the key or value at `row`. Keys in Q4_0 are stored Hadamard-rotated, and
+  /// only a whole warp can undo this. All lanes must therefore call the function together: lane i
+  /// requests element i of a block, and all lanes the same block.
   __device__ __forceinline__ float at(const std::byte* row, int t) const {
     switch (type) {
       case PageType::kF32:
@@ -50,7 +50,7 @@ struct StoredRows {
   }
 };
 
-/// Returns the description of the keys of a list with this storage format. The pages may be set
+/// Returns the description of keys that are stored in the format `form`. The pages may be set
 /// later.
 inline StoredRows keys_of(const KvForm& form, const std::byte* const* pages = nullptr) {
   const PageType type = page_type(form.type.k, true);

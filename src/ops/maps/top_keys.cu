@@ -35,7 +35,7 @@ struct ManyShared {
   int32_t index, list, part, tile;
 };
 
-/// 128 (row, head) rows against a part of the keys. All warps read the same keys.
+/// 128 flat rows against a part of the keys. All warps read the same keys.
 template <int D, int K>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     top_keys_many(const __grid_constant__ TopArgs a) {
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   rows.write(a, job, flat, shared.part, job.parts);
 }
 
-/// Merges the best keys of a row's parts. One warp per (row, head) row.
+/// Merges the best keys of a row's parts. One warp per flat row.
 template <int K>
 __global__ void __launch_bounds__(128) merge_lists(const __grid_constant__ TopArgs a) {
   await_turn();
@@ -113,7 +113,7 @@ struct Reader {
   std::optional<StoredFit> fit;  ///< for kStored
   int box_rows = 0;              ///< for kSm90
 
-  /// (row, head) rows that share a thread block's loads.
+  /// Flat rows that share a thread block's loads.
   int block_rows() const {
     switch (kernel) {
       case TopKernel::kDecode:
@@ -181,8 +181,8 @@ int64_t cut_keys(std::vector<ScoreJob>& jobs, const TopKeysCall& call, const Rea
 
 int64_t flat_rows_of(const TopKeysTask& task) { return int64_t{task.row_count} * task.head_count; }
 
-/// Rows of the boxes with which the copy engine can read these keys; 0 if it cannot. Tiles count
-/// from the first key, and swizzled rows come in groups of eight.
+/// Rows of the boxes with which the tensor memory accelerator (TMA) of Hopper GPUs can read these
+/// keys; 0 if it cannot. Tiles count from the first key, and swizzled rows come in groups of eight.
 int box_rows_of(const TopKeysCall& call, std::span<const TopKeysTask> tasks,
                 const PageRange& pages) {
   if (call.rule != TopRule::kTile || call.head_dim > 128) return 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Shared parts of the top_keys() kernels. Thread blocks write lists of best keys, and a final
-// kernel merges the lists. A (row, head) row is the query of one head of one row. A job is the work
-// of consecutive thread blocks (score_plan.h).
+// Code that is common to all top_keys() kernels. Thread blocks write lists of best keys, and a
+// final kernel merges the lists. A flat row is the query of one head of one query row. A job is the
+// work of some consecutive thread blocks (score_plan.h).
 
 #include "ops/maps/best_keys.cuh"
 #include "ops/maps/score_call.cuh"
@@ -18,15 +18,14 @@ struct TopArgs {
   float* scores;  ///< may be null
 };
 
-/// Returns the address of list `list` of (row, head) row f in the array [(row, head)
-/// rows][lists][k].
+/// Returns the address of list `list` of flat row f. The lists are an array [flat rows][lists][k].
 __device__ __forceinline__ ScoredKey* part_of_row(const TopArgs& a, const ScoreJob& job, int f,
                                                   int list, int lists) {
   return reinterpret_cast<ScoredKey*>(a.score.room + job.partial) +
          (static_cast<int64_t>(f) * lists + list) * a.k;
 }
 
-/// The range of key tiles that a part of a job has.
+/// The key tiles [begin, end) of a part of a job.
 struct TileStretch {
   int32_t begin, end;
 };
@@ -36,16 +35,16 @@ __device__ __forceinline__ TileStretch tiles_of(const ScoreJob& job, int part) {
           static_cast<int32_t>(tiles * (part + 1) / job.parts)};
 }
 
-/// Launches the kernel for decode rows over keys of any type, in pages of kPageRows rows. `fit` is
-/// its configuration.
+/// Launches the kernel for decode rows over keys of any type, in pages of kPageRows rows. `fit`
+/// determines the use of shared memory, and `blocks` is the number of thread blocks.
 void launch_top_keys_stored(Stream stream, const TopArgs& args, const StoredFit& fit, int blocks,
                             int head_dim);
 
-inline constexpr int kTopSm90Rows = 256;  ///< (row, head) rows per thread block of the wgmma kernel
+inline constexpr int kTopSm90Rows = 256;  ///< flat rows per thread block of the wgmma kernel
 
 /// Launches the wgmma kernel for TopRule::kTile over consecutive rows of bf16 pages. It supports
-/// heads of up to 128 elements. The index of a segment's first row within its page must be a
-/// multiple of `box_rows`.
+/// heads of up to 128 elements. Keys are copied in boxes of `box_rows` rows. The first row of a
+/// segment must be at a multiple of `box_rows` within its page.
 void launch_top_keys_sm90(Stream stream, const TopArgs& args, const PageMap& pages, int box_rows,
                           int blocks, int head_dim);
 

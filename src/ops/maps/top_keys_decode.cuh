@@ -1,7 +1,7 @@
 #pragma once
-// Computes top_keys() of few rows over bf16 keys. A thread block has sixteen (row, head) rows. A
-// (row, head) row is the query of one head of one row. Each warp reads its own tiles of keys. The
-// loads of a warp run ahead of its products.
+// Computes top_keys() for few rows over bf16 keys. A thread block has sixteen flat rows. A flat row
+// is the query of one head of one query row. Each warp reads its own tiles of keys, and loads keys
+// several steps before it multiplies them.
 
 #include "ops/maps/top_rows.cuh"
 
@@ -9,13 +9,13 @@ namespace longhaul::cuda {
 
 inline constexpr int kDecodeFlatRows = 16;
 inline constexpr int kDecodeWarps = 2, kDecodeStep = 16;
-/// Number of steps in flight. For wide heads, it is limited by the shared memory of the smallest
-/// cards.
+/// Number of steps that a warp has in shared memory. For wide heads, the shared memory of the
+/// smallest cards limits it.
 template <int D>
 inline constexpr int kDecodeStages = D > 128 ? 4 : 8;
 
-/// Addresses of keys lane, lane + 32, ... of a tile. They are looked up together, because a single
-/// look-up takes as long as loading the keys.
+/// Addresses of keys lane, lane + 32, and so on of a tile. They are looked up together, because a
+/// single look-up takes as long as loading the keys.
 struct TileRows {
   const std::byte* own[kTopTile / 32];
 
@@ -27,11 +27,11 @@ struct TileRows {
       own[i] = key_row(job.keys, job.page_shift, row_bytes, key < job.keys.count ? key : first);
     }
   }
-  /// Returns the address of key n of step `step` of the tile. All lanes must call it.
+  /// Returns the address of key n in step `step` of the tile. All lanes must call it together.
   __device__ __forceinline__ const std::byte* row(int step, int n) const {
     static_assert(kTopTile == 4 * 32 && kDecodeStep == 16);
-    // The address is selected by bits. With a variable index, the compiler would put the addresses
-    // on a stack.
+    // The address is selected by the bits of `step`. If it were indexed by a variable, the compiler
+    // would put the addresses on a stack.
     const bool second = (step & 4) != 0;
     const std::byte* const even = second ? own[2] : own[0];
     const std::byte* const of_step = (step & 2) != 0 ? (second ? own[3] : own[1]) : even;
@@ -41,7 +41,7 @@ struct TileRows {
   }
 };
 
-/// Loads the keys of a step into shared memory. One warp calls it.
+/// Starts the loads of a step's keys into shared memory. One warp calls it.
 template <int D>
 __device__ __forceinline__ void bring_step(const ScoreJob& job, const TileRows& rows, int step,
                                            int32_t first, uint32_t to) {
@@ -63,8 +63,7 @@ struct DecodeShared {
   int32_t index, list, part, tile;
 };
 
-/// Finds the best keys of 16 (row, head) rows in a part of the keys. Each warp reads tiles of its
-/// own.
+/// Finds the best keys of 16 flat rows among the keys of one part. Each warp reads its own tiles.
 template <int D, int K>
 __global__ void __launch_bounds__(32 * kDecodeWarps, 2)
     top_keys_decode(const __grid_constant__ TopArgs a) {
@@ -82,7 +81,7 @@ __global__ void __launch_bounds__(32 * kDecodeWarps, 2)
   const int steps = tiles.begin < tiles.end
                         ? (tiles.end - tiles.begin + kDecodeWarps - 1) / kDecodeWarps * kPerTile
                         : 0;
-  // Step i of this warp is step i % kPerTile of its tile i / kPerTile.
+  // Step i of this warp is step i % kPerTile of the warp's tile i / kPerTile.
   const auto first_of = [&](int i) {
     return (tiles.begin + i / kPerTile * kDecodeWarps) * kTopTile + i % kPerTile * kDecodeStep;
   };

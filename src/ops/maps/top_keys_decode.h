@@ -1,6 +1,7 @@
 #pragma once
-// The kernel that finds the best keys of decode rows (top_keys_decode.isa.cc). It is listed in the
-// table of top_keys.isa.cc. For *.isa.cc only.
+// Declares the kernel that finds the best keys of decode rows. top_keys_decode.isa.cc defines it,
+// and top_keys.isa.cc lists it in a table. Include this only in *.isa.cc files, which are compiled
+// once per instruction set.
 
 #include "ops/maps/top_keys_kernels.h"
 

@@ -1,8 +1,8 @@
 // Best keys of tiles for prefill rows on Hopper: wgmma with the rows in registers, and keys in
-// shared memory that the copy engine fills.
-// One warp loads. Two warpgroups hold two blocks of 64 (row, head) rows each. They search one
-// block's products while the other's are computed. A row's list of best keys lies in shared memory,
-// since few tiles have a key for it. A thread needs only the list's last score.
+// shared memory that the tensor memory accelerator (TMA) fills. One warp loads. Two warpgroups hold
+// two blocks of 64 flat rows each. They search one block's products while the other's are computed.
+// A row's list of best keys lies in shared memory, since few tiles have a key for it. A thread
+// needs only the list's last score.
 
 #include "ops/core/gpu/hopper.cuh"
 #include "ops/core/gpu/reductions.cuh"
@@ -59,8 +59,8 @@ __device__ __forceinline__ void load_tiles(const PageMap& pages, int box_rows,
   }
 }
 
-/// Stores 128 (row, head) rows of the job from `flat` on. The warpgroup that multiplies them calls
-/// it. Columns past head_dim and missing rows are zeros.
+/// Stores 128 flat rows of the job from `flat` on. The warpgroup that multiplies them calls it.
+/// Columns past head_dim and missing rows are zeros.
 template <int D>
 __device__ __forceinline__ void bring_rows(const ScoreJob& job, int heads, int head_dim, int flat,
                                            int rows_begin, uint32_t to) {
@@ -80,8 +80,8 @@ __device__ __forceinline__ void bring_rows(const ScoreJob& job, int heads, int h
   }
 }
 
-/// The products of 64 (row, head) rows with a tile of keys, and the rows' lists. A lane has rows
-/// lane / 4 and lane / 4 + 8 of its warp's 16. Four lanes share a row.
+/// The products of 64 flat rows with a tile of keys, and the rows' lists. A lane has rows lane / 4
+/// and lane / 4 + 8 of its warp's 16. Four lanes share a row.
 template <int D>
 struct RowsOfTile {
   float s[64];

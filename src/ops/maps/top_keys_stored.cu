@@ -69,7 +69,7 @@ class KeyStream {
   const std::byte *own_ = nullptr, *next_ = nullptr;
 };
 
-/// Merges the lists of a thread block's warps in shared memory, [(row, head) rows][warps][K].
+/// Merges the lists of a thread block's warps in shared memory, [flat rows][warps][K].
 template <int K, int kWarps>
 __device__ __forceinline__ void merge_warps(const TopArgs& a, const ScoreJob& job,
                                             const ScoredKey* lists, int flat, int rows, int part) {
@@ -88,7 +88,7 @@ __device__ __forceinline__ void merge_warps(const TopArgs& a, const ScoreJob& jo
 template <int D, int K, template <int, int> class RowsOf>
 inline constexpr int kWarpsOf = stored_warps(D, RowsOf<D, K>::kFlatRows);
 
-/// Rows::kFlatRows (row, head) rows against a part of the keys. Each warp reads its own tiles.
+/// Rows::kFlatRows flat rows against a part of the keys. Each warp reads its own tiles.
 template <int D, int K, template <int, int> class RowsOf>
 __global__ void __launch_bounds__(32 * kWarpsOf<D, K, RowsOf>,
                                   most_stored_blocks(D, RowsOf<D, K>::kFlatRows, K))

@@ -1,12 +1,12 @@
 #pragma once
-// Multiplies the sixteen (row, head) rows of a warp by keys in shared memory and keeps the best
-// keys of each row. A (row, head) row is the query of one head of one row.
+// Multiplies sixteen flat rows of a warp by keys in shared memory and keeps the best keys of each
+// row. A flat row is the query of one head of one query row.
 
 #include "ops/maps/top_keys.cuh"
 
 namespace longhaul::cuda {
 
-/// Sixteen (row, head) rows of a warp and their best keys so far.
+/// Sixteen flat rows of a warp, and their best keys so far.
 template <int D, int K>
 struct RowsAndBest {
   uint32_t q[D / 16][4];
@@ -36,8 +36,8 @@ struct RowsAndBest {
     }
   }
 
-  /// Offers 16 keys in shared memory. The first has key number `first`. Keys from number `count` on
-  /// are ignored.
+  /// Offers 16 keys in shared memory as candidates. The first has key number `first`. Keys with
+  /// numbers from `count` on are ignored.
   __device__ __forceinline__ void add_keys(uint32_t keys, int32_t first, int32_t count,
                                            bool of_tiles) {
     const int lane = threadIdx.x % 32;

@@ -1,6 +1,6 @@
 #pragma once
-// Multiplies the (row, head) rows of a warp by 16 stored keys in shared memory and keeps the best
-// keys of each row. A (row, head) row is the query of one head of one row.
+// Multiplies the flat rows of a warp by 16 keys in shared memory, in their stored format, and keeps
+// the best keys of each row. A flat row is the query of one head of one query row.
 
 #include "ops/attention/decode/block_products.cuh"
 #include "ops/maps/stored_fit.h"
@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Sixteen (row, head) rows, for keys of any type. Keys are first converted to bf16 in memory of
-/// the warp.
+/// Sixteen flat rows of a warp, for keys of any type. The keys are first converted to bf16 in the
+/// warp's own memory.
 template <int D, int K>
 struct ExpandedRows {
   static constexpr int kFlatRows = kExpandedFlatRows;
@@ -28,22 +28,22 @@ struct ExpandedRows {
     StageRows stored;
     stored.listed = false;
     stored.pitch = static_cast<uint16_t>(stored_bytes(s.key_type, D));
-    // Data after the last key may be NaN, but its scores are ignored.
+    // Data past the last key may be NaN, but its scores are ignored.
     expand_rows<D>(keys, stored, s.key_type, ~0u, tile);
     __syncwarp();
     rows.add_keys(tile, first, s.count, of_tiles);
   }
   __device__ __forceinline__ void end_tile() { rows.end_tile(); }
   __device__ __forceinline__ ScoredKey pop(int r) { return rows.best.pop(r); }
-  /// Returns the (row, head) row, within the thread block, that pop(r) refers to. writes() is true
-  /// in the lane that writes the list of this row.
+  /// flat_row(r) returns the number, within the thread block, of the flat row to which pop(r)
+  /// refers. writes() returns true in the lane that writes the list of this row.
   __device__ __forceinline__ static int flat_row(int r) { return threadIdx.x % 32 / 4 + 8 * r; }
   __device__ __forceinline__ static bool writes() { return threadIdx.x % 4 == 0; }
 };
 
-/// Eight (row, head) rows, for block-type keys, which are multiplied as stored. If keys are
-/// Hadamard-rotated, the queries are rotated in memory of the warp. A lane has keys lane / 4 and
-/// lane / 4 + 8.
+/// Eight flat rows of a warp, for keys in block formats, which are multiplied as stored. If the
+/// keys are Hadamard-rotated, the queries are rotated in the warp's own memory. A lane has keys
+/// lane / 4 and lane / 4 + 8.
 template <int D, int K>
 struct BlockRows {
   static constexpr int kFlatRows = kBlockFlatRows;

@@ -1,7 +1,7 @@
 #pragma once
-// Multiplies weight rows of a block type by int8 activations. Integer dot products of 16 or 32
-// elements are added in f32: sum += d * scale * dot + m * sum_x. Here d and m are those of the
-// weight block (weight_blocks.h), and scale and sum_x those of the activations (matvec.h). With
+// Multiplies weight rows of a block type by int8 activations (rows of x). Integer dot products of
+// 16 or 32 elements are added up in f32: sum += d * scale * dot + m * sum_x. Here d and m belong to
+// the weight block (weight_blocks.h), and scale and sum_x to the activations (matvec.h). With
 // AVX-512, the K types (Q2_K to Q6_K) use factored_dots_avx512.h instead.
 
 #include "ops/core/isa/prefetch.h"
@@ -23,15 +23,16 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// A group is 256 consecutive activations of a row of x. A dot product reads 384 bytes for each
-/// group. kGroupsInCache groups fit in an L1 cache of 32 KiB, together with the weights that are
-/// read once. If all rows of x together have more groups, each row is split so that a part of x has
-/// at most kGroupsOfPart groups.
+/// A group is 256 consecutive activations of a row of x. A dot product reads 384 bytes of each
+/// group. kGroupsInCache groups fit into an L1 cache of 32 KiB, together with the weights, which
+/// are read once. If all rows of x together have more groups, their columns are split into parts. A
+/// part has at most kGroupsOfPart groups in all rows of x together. It is multiplied by kRowsOfPart
+/// weight rows before the next part is read.
 inline constexpr int64_t kGroupsInCache = 64, kGroupsOfPart = 40;
 inline constexpr int kRowsOfPart = 16;
 
-/// Multiplies all weight rows by `rows` rows of x that begin with row `first`. `rows` is an int or
-/// a Rows constant.
+/// Multiplies all weight rows by `rows` rows of x, beginning with row `first`. `rows` is an int, or
+/// a Rows constant if the number is known at compile time.
 template <class Type, class Sums>
 void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
   const int64_t groups = a.cols / 256;
@@ -61,7 +62,7 @@ void block_rows_of(const MatvecRows& a, int64_t first, auto rows) {
     return;
   }
   // Each part of x is multiplied by several weight rows while it is in the L1 cache. The order of
-  // additions is the same as without parts.
+  // additions does not depend on the parts.
   const int64_t part = kGroupsOfPart / rows;
   const size_t ahead = kRowsOfPart * a.row_bytes;
   for (int64_t r = 0; r < a.rows; r += kRowsOfPart) {
@@ -95,7 +96,8 @@ void plain_block_rows(const MatvecRows& a) {
   }
 }
 
-/// The product for types of small_blocks.h. Loops without intrinsics unpack their blocks.
+/// The function for the types of small_blocks.h, whose blocks are unpacked by loops without
+/// intrinsics.
 template <class Type>
 constexpr auto* unpacked_rows = plain_block_rows<Unpacked<Type>>;
 
@@ -113,8 +115,8 @@ template <class Type>
 constexpr auto* block_rows = plain_block_rows<Type>;
 #endif
 
-/// k_rows is the product for the K types. small_rows is the product for those types of
-/// small_blocks.h that have an implementation with intrinsics.
+/// k_rows is the function for the K types. small_rows is the function for those types of
+/// small_blocks.h that are also implemented with intrinsics.
 #if defined(__AVX512VNNI__)
 template <class Type>
 constexpr auto* small_rows = block_rows<WeightColumns<Type>>;

@@ -9,8 +9,8 @@ namespace longhaul::LH_ISA {
 namespace {
 
 /// Multiplies unsigned bytes by signed bytes and returns 8 sums of 4 products each. The instruction
-/// adds pairs of products in 16 bits. With weights above 127, such a pair could overflow, so the
-/// product of the top bit is computed separately.
+/// adds pairs of products in 16 bits. If weights exceed 127, such a pair could overflow. The
+/// contribution of the weights' top bits is therefore computed separately.
 template <bool kAbove127>
 inline __m256i dot_lanes(__m256i u, __m256i q) {
   const __m256i ones = _mm256_set1_epi16(1);
@@ -19,7 +19,8 @@ inline __m256i dot_lanes(__m256i u, __m256i q) {
   } else {
     const __m256i low = _mm256_and_si256(u, _mm256_set1_epi8(127));
     const __m256i high = _mm256_and_si256(_mm256_srli_epi16(u, 7), _mm256_set1_epi8(1));
-    const __m256i high_sums = _mm256_maddubs_epi16(high, q);  // within 254: times 128 fits
+    // The magnitudes are at most 254, so their products with 128 fit into 32 bits.
+    const __m256i high_sums = _mm256_maddubs_epi16(high, q);
     return _mm256_add_epi32(_mm256_madd_epi16(_mm256_maddubs_epi16(low, q), ones),
                             _mm256_madd_epi16(high_sums, _mm256_set1_epi16(128)));
   }
@@ -44,7 +45,7 @@ class RowSums {
     }
   }
 
-  /// Processes the last group if it has fewer than 8 blocks of 32.
+  /// Processes the last group of a row, which has fewer than 8 blocks of 32.
   [[gnu::always_inline]] void add_tail(const uint8_t* p, int blocks,
                                        const ActivationGroup* const* x, int64_t g) {
     if constexpr (Type::kWeights == 32) {

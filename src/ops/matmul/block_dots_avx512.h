@@ -1,8 +1,8 @@
 #pragma once
-// Dot products of one weight row with AVX512-VNNI. A weight row is unpacked once for all rows of x.
-// For each group of 256 weights, each row of x then takes four dot products, one multiplication of
-// factors, and one or two additions. Each row of x has its own sum. The result of a row therefore
-// does not depend on the number of rows.
+// Dot products of one weight row with AVX512-VNNI. Each weight row is unpacked once for all rows of
+// x. For each group of 256 weights, a row of x then needs four dot-product instructions, one
+// multiplication of the scales, and one or two additions. Each row of x has its own sum, so its
+// result does not depend on the number of rows.
 
 #include "ops/matmul/matvec_kernels.h"
 #include "ops/matmul/plain_row_sums.h"
@@ -50,8 +50,8 @@ class RowSums {
     }
   }
 
-  /// Processes the last group if it has fewer than 8 blocks of 32, two blocks per step. Activations
-  /// past the last block are zero, and weights past it are not read.
+  /// Processes the last group of a row, which has fewer than 8 blocks of 32, two blocks per step.
+  /// The activations past the last block are zero, and the weights past it are not read.
   [[gnu::always_inline]] void add_tail(const uint8_t* p, int blocks,
                                        const ActivationGroup* const* x, int64_t g) {
     if constexpr (Type::kWeights == 32) {
@@ -72,8 +72,8 @@ class RowSums {
   float total(int m) const { return _mm512_reduce_add_ps(sums_[m]); }
 
  private:
-  /// Lane i of the dot product covers weights 4 * i to 4 * i + 3. The index of their factor is 4 *
-  /// j + i / 4.
+  /// Lane i of the dot product covers weights 4 * i to 4 * i + 3 of quarter j. Their scale has the
+  /// index 4 * j + i / 4.
   [[gnu::always_inline]] void add_quarter(__m512i u, int j, const ActivationGroup* const* x,
                                           int64_t g, const __m512* scales) {
     const __m512i lanes = _mm512_add_epi32(

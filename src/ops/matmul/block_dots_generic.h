@@ -1,5 +1,6 @@
 #pragma once
-// The unpacking of block types without intrinsics, in plain loops.
+// Defines the names of block types (BlocksQ4_0 and so on) for levels without intrinsics, where
+// plain loops unpack the blocks.
 
 #include "ops/matmul/small_blocks.h"
 #include "ops/matmul/weight_blocks.h"

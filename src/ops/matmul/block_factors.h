@@ -1,5 +1,6 @@
 #pragma once
-// Loads factors of quantized blocks into registers, for AVX2 and above. For *.isa.cc only.
+// Loads the factors (scales) of quantized blocks into registers, for AVX2 and above. Include this
+// only in *.isa.cc files, which are compiled once per instruction set.
 
 #include <immintrin.h>
 
@@ -9,17 +10,17 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Returns the first four bytes of block `block` of `blocks`. They hold an f16 factor and, for some
-/// types, an f16 minimum. For a block past the last one, reads nothing and returns zeros.
+/// Returns the first four bytes of block `block`. They hold an f16 factor and, in some types, an
+/// f16 minimum. If `block` is not below `blocks`, reads nothing and returns zeros.
 template <class Type>
 [[gnu::always_inline]] inline int block_head(const uint8_t* p, int block, int blocks) {
   return block < blocks ? static_cast<int>(load_u32(p + block * Type::kBytes)) : 0;
 }
 
-/// Returns the first four bytes of four blocks from `first` on. Plain loads are faster than a
-/// gather, especially if the CPU's gather is microcoded. The values are inserted one by one. If
-/// they were given as one initialiser list, the compiler would emit narrow stores and a wide load,
-/// which stalls.
+/// Returns the first four bytes of four blocks, beginning with block `first`. Plain loads are
+/// faster than a gather instruction, especially on CPUs that implement it in microcode. The words
+/// are inserted one by one. If they were given as one initialiser list, the compiler would emit
+/// narrow stores and a wide load, which would stall.
 template <class Type>
 [[gnu::always_inline]] inline __m128i four_heads(const uint8_t* p, int first, int blocks) {
   __m128i heads = _mm_cvtsi32_si128(block_head<Type>(p, first, blocks));
@@ -29,7 +30,7 @@ template <class Type>
 }
 
 /// Returns the factors of up to 8 blocks of MXFP4 (see MXFP4::half_of_power). Blocks past the last
-/// one are not read. The factors of these blocks may have any value, because their activations are
+/// one are not read. Their factors in the result may be any number, because their activations are
 /// zero.
 inline __m256 mxfp4_factors(const uint8_t* p, int blocks) {
   uint64_t exponents = 0;
@@ -45,9 +46,9 @@ inline __m128i fp4_levels() {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFp4Levels));
 }
 
-/// Returns the factors of the eight groups of 32 weights in a block of IQ4_XS.
+/// Returns the eight factors of a block of IQ4_XS, one for each 32 weights.
 inline __m256 iq4_xs_factors(const uint8_t* p) {
-  // byte i holds the low four bits of scales 2 * i and 2 * i + 1
+  // Byte i holds the low four bits of factors 2 * i and 2 * i + 1.
   const uint32_t pairs = load_u32(p + 4);
   const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(pairs)),
                                         _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));

@@ -1,6 +1,6 @@
 #pragma once
-// Splits the blocks of a file into planes (block_layout.h). It processes pairs of bytes, or single
-// bytes if the type has fields of odd size.
+// Splits the blocks of a model file into planes (block_layout.h). Bytes are copied in pairs, or
+// singly if the type has fields of odd size.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace longhaul::cuda {
 
-/// Source and destinations of a split. A piece is one T (one or two bytes).
+/// Source and destinations of a split. A piece is one T, which has one or two bytes.
 template <class T>
 struct BlockSplit {
-  const T* raw;    ///< blocks as in the file
+  const T* raw;    ///< blocks as in the model file
   uint32_t count;  ///< number of pieces in all blocks
   uint32_t per_block;
   int fields;
-  /// Position and size of each field in a block, in pieces.
+  /// Beginning and size of each field in a block, in pieces.
   uint32_t begin[kMostPlanes], size[kMostPlanes];
   T* plane[kMostPlanes];
 };
 
-/// Copies piece i, which is below s.count, to its plane.
+/// Copies piece i (i < s.count) to its plane.
 template <class T>
 LH_EVERYWHERE void split_piece(const BlockSplit<T>& s, uint32_t i) {
   const uint32_t block = i / s.per_block, at = i - block * s.per_block;
@@ -35,8 +35,8 @@ LH_EVERYWHERE void split_piece(const BlockSplit<T>& s, uint32_t i) {
 
 inline bool splits_by_pairs(DType type) { return traits(type).block_bytes % 2 == 0; }
 
-/// Returns the split of `bytes` bytes of blocks at `raw`. The first of these blocks becomes block
-/// `first_block` of the planes.
+/// Returns the split of `bytes` bytes of blocks at `raw`. In the planes, the first of these blocks
+/// becomes block number first_block.
 template <class T>
 BlockSplit<T> block_split(DType type, const void* raw, size_t bytes, int64_t first_block,
                           const std::byte* const* planes) {

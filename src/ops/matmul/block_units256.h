@@ -1,5 +1,5 @@
 #pragma once
-// Quantized types with blocks of 256 weights (block_units.h).
+// Block types with 256 weights per block (block_units.h).
 
 #include "ops/matmul/block_bits.h"
 
@@ -30,9 +30,9 @@ struct UnitsIQ4_XS : BlockForm {
   }
 };
 
-/// Common part of Q4_K and Q5_K. Unit 2 * j + c (c is 0 or 1) has elements 16 * c to 16 * c + 15 of
-/// two sub-blocks. The low nibbles belong to sub-block 2 * j, the high nibbles to sub-block 2 * j +
-/// 1.
+/// The base of Q4_K and Q5_K. Unit 2 * j + c (c is 0 or 1) has elements 16 * c to 16 * c + 15 of
+/// two sub-blocks. The low nibbles belong to sub-block 2 * j, and the high nibbles to sub-block
+/// 2 * j + 1.
 struct HalvesOfPairs : BlockForm {
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2;
   static constexpr bool kOffset = true;
@@ -81,10 +81,10 @@ struct UnitsQ5_K : HalvesOfPairs {
 };
 
 /// In Q2_K, Q3_K, Q6_K and TQ2_0, a block has two halves of 128 elements. Each half is a matrix of
-/// four rows and 32 columns. A byte holds four pairs of bits, one for each row.
+/// four rows and 32 columns. A byte holds a column: four pairs of bits, one for each row.
 struct UnitsQ6_K : BlockForm {
-  // Unit 4 * half + 2 * row + c (row and c are 0 or 1) has the 16 columns from 16 * c on. The low
-  // nibbles belong to `row`, the high nibbles to row + 2.
+  // Unit 4 * half + 2 * row + c (row and c are 0 or 1) has columns 16 * c to 16 * c + 15 of two
+  // rows. The low nibbles belong to `row`, and the high nibbles to row + 2.
   static constexpr DType kType = DType::Q6_K;
   static constexpr BlockField kFields[] = {{0, 128}, {128, 64}, {192, 16}, {208, 2}};
   static constexpr int kBlock = 256, kUnits = 8, kGroups = 2, kZero = 32;
@@ -116,7 +116,7 @@ struct UnitsQ6_K : BlockForm {
   }
 };
 
-/// Common part of Q2_K, Q3_K and TQ2_0. Unit 2 * half + c has columns 16 * c to 16 * c + 15 of the
+/// The base of Q2_K, Q3_K and TQ2_0. Unit 2 * half + c has columns 16 * c to 16 * c + 15 of the
 /// four rows of the half.
 struct RowsOfHalves : BlockForm {
   static constexpr int kBlock = 256, kUnits = 4, kGroups = 4;
@@ -132,7 +132,7 @@ struct UnitsQ2_K : RowsOfHalves {
   static constexpr bool kOffset = true;
   struct Unit {
     Word4 quants;
-    Word2 scales;  // low nibble: factor, high nibble: factor of the minimum
+    Word2 scales;  // low nibble: factor; high nibble: factor of the minimum
     uint32_t head;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
@@ -203,7 +203,7 @@ struct UnitsTQ2_0 : RowsOfHalves {
 /// In TQ1_0, a byte holds several digits in base 3, one per element. Bytes 0 to 31 have five digits
 /// each, and digit n of byte b is element 32 * n + b. Bytes 32 to 47 hold the elements from 160 on,
 /// also in five digits. Bytes 48 to 51 hold the elements from 240 on, in four digits. Unit u (0 or
-/// 1) has all digits of the 16 bytes from 16 * u on. In addition, unit 0 has the first three digits
+/// 1) has all digits of bytes 16 * u to 16 * u + 15. In addition, unit 0 has the first three digits
 /// of bytes 32 to 47, and unit 1 has all other digits.
 struct UnitsTQ1_0 : BlockForm {
   static constexpr DType kType = DType::TQ1_0;

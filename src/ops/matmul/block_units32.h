@@ -1,12 +1,12 @@
 #pragma once
-// Quantized types with blocks of 32 and 64 weights (block_units.h).
+// Block types with 32 or 64 weights per block (block_units.h).
 
 #include "ops/matmul/block_bits.h"
 
 namespace longhaul::cuda {
 
-/// Common part of types with 32 weights in 16 bytes. Low nibbles are elements 0 to 15, and high
-/// nibbles are elements 16 to 31.
+/// The base of types with 32 weights in 16 bytes. The low nibbles are elements 0 to 15, and the
+/// high nibbles are elements 16 to 31.
 struct HalvesOf32 : BlockForm {
   static constexpr int kBlock = 32, kUnits = 1, kGroups = 2;
   LH_EVERYWHERE static int group(int, int k) { return k; }
@@ -139,14 +139,15 @@ struct UnitsMXFP4 : HalvesOf32 {
   LH_EVERYWHERE static Weights16 weights(const Unit& x, int, int k) {
     Weights16 out;
     unit::take_levels(unit::fp4_levels(), x.quants, k, out.q);
-    // The step is half of 2^(e - 127), because the levels are twice the values.
+    // The step is half of 2^(e - 127), because the levels are twice the numbers that they stand
+    // for.
     out.step = float_of(x.exponent < 2 ? 0x00200000u << x.exponent : (x.exponent - 1) << 23);
     return out;
   }
 };
 
-/// Unit u has elements 32 * u to 32 * u + 31. Every 16 elements fill eight bytes: first the low
-/// nibbles, then the high nibbles.
+/// Unit u has elements 32 * u to 32 * u + 31. Each 16 elements fill eight bytes: the first eight
+/// elements are the low nibbles, and the others are the high nibbles.
 struct UnitsNVFP4 : BlockForm {
   static constexpr DType kType = DType::NVFP4;
   static constexpr BlockField kFields[] = {{4, 32}, {0, 4}};

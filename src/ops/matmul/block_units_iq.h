@@ -1,5 +1,5 @@
 #pragma once
-// Quantized types whose weights are entries of a code book (block_units.h, code_books.h).
+// Block types whose weights are entries of a code book (block_units.h, code_books.h).
 
 #include "ops/matmul/block_bits.h"
 
@@ -7,28 +7,30 @@ namespace longhaul::cuda {
 
 namespace unit {
 
-/// Moves bits 0 to 7 to bit 0 of eight nibbles. The higher bits of `bits` must be zero.
+/// Moves bit i of `bits` to bit 0 of nibble i, for i from 0 to 7. The higher bits of `bits` must be
+/// zero.
 LH_EVERYWHERE uint32_t spread_to_halves(uint32_t bits) {
   bits = (bits | bits << 12) & 0x000f000fu;
   bits = (bits | bits << 6) & 0x03030303u;
   return (bits | bits << 3) & 0x11111111u;
 }
 
-/// Appends the eighth sign to seven signs in nibbles. The eighth sign makes the number of negative
-/// signs even. The highest nibble of the product is the sum of the seven signs.
+/// Adds the eighth sign to seven signs, each of which is in a nibble. The eighth sign is such that
+/// the number of negative signs is even. The highest nibble of the product is the sum of the seven
+/// signs.
 LH_EVERYWHERE uint32_t with_eighth_sign(uint32_t halves) {
   return halves | (halves * 0x11111111u & 0x10000000u);
 }
 
-/// Looks up the level for each nibble of an entry. Nibbles 0 to 2 select a level from `first`, and
-/// nibbles 4 to 6 select one from `second`.
+/// Looks up the level for each nibble of a code-book entry. The nibble 0, 1 or 2 selects byte 0, 1
+/// or 2 of `first`. The nibble 4, 5 or 6 selects byte 0, 1 or 2 of `second`.
 LH_EVERYWHERE void take_entry(uint32_t first, uint32_t second, uint32_t entry, uint32_t* q) {
   q[0] = pick_bytes(first, second, entry);
   q[1] = pick_bytes(first, second, entry >> 16);
 }
 
-/// Decodes an IQ2 entry. The levels are 8, 25 and 43, and their negatives. `signs` has one sign in
-/// each of eight nibbles.
+/// Decodes a code-book entry of IQ2. The levels are 8, 25 and 43, and their negatives. `signs` has
+/// one sign in each of eight nibbles.
 LH_EVERYWHERE void take_signed_entry(uint32_t entry, uint32_t signs, uint32_t* q) {
   take_entry(0x002b1908u, 0x00d5e7f8u, entry + 4 * signs, q);
 }
@@ -36,20 +38,20 @@ LH_EVERYWHERE void take_entry_of_seven_signs(uint32_t entry, uint32_t signs, uin
   take_signed_entry(entry, with_eighth_sign(spread_to_halves(signs & 127u)), q);
 }
 
-/// Decodes an IQ1 entry. The values -1, 0 and 1 are shifted up or down by an eighth. Results are
-/// multiples of an eighth of the step.
+/// Decodes a code-book entry of IQ1. Its numbers -1, 0 and 1 are shifted up or down by an eighth.
+/// The results q are in units of an eighth.
 LH_EVERYWHERE void take_moved_entry(uint32_t entry, bool down, uint32_t* q) {
   take_entry(0x000901f9u, 0x0007fff7u, entry | (down ? 0x44444444u : 0u), q);
 }
 
-/// Negates each of four bytes whose sign in bits 0 to 3 is set. No byte may be 0.
+/// Negates byte i (0 to 3) of `bytes` if bit i of `signs` is set. No byte may be 0.
 LH_EVERYWHERE uint32_t with_signs(uint32_t bytes, uint32_t signs) {
   const uint32_t ones = (signs & 15u) * 0x00204081u & 0x01010101u;
   return (bytes ^ ones * 255u) + ones;
 }
 
-/// Decodes the signs of 8 weights from 7 bits. The eighth sign makes the number of negative signs
-/// even.
+/// Decodes the signs of 8 weights from 7 bits. The eighth sign is such that the number of negative
+/// signs is even.
 LH_EVERYWHERE uint32_t eight_signs(uint32_t seven) {
   seven &= 127u;
   return seven | (count_ones(seven) & 1u) << 7;
@@ -57,7 +59,7 @@ LH_EVERYWHERE uint32_t eight_signs(uint32_t seven) {
 
 }  // namespace unit
 
-/// Common part of types with a code book. Unit u has elements 64 * u to 64 * u + 63.
+/// The base of types with a code book. Unit u has elements 64 * u to 64 * u + 63.
 struct BookForm : BlockForm {
   static constexpr int kBlock = 256, kUnits = 4, kGroups = 4;
   LH_EVERYWHERE static int group(int u, int k) { return 4 * u + k; }
@@ -69,7 +71,8 @@ struct UnitsIQ2_XXS : BookForm {
   static constexpr BlockField kFields[] = {{2, 64}, {0, 2}};
   static constexpr int kBook = 256;
   struct Unit {
-    Word4 quants;  // per 32 weights: four entries; four groups of seven signs and a scale
+    Word4 quants;  // for each 32 weights: four code-book indices of 8 bits, then four groups of 7
+                   // signs and a scale
     uint32_t d;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
@@ -93,7 +96,7 @@ struct UnitsIQ2_XS : BookForm {
   static constexpr BlockField kFields[] = {{2, 64}, {66, 8}, {0, 2}};
   static constexpr int kBook = 512;
   struct Unit {
-    Word4 quants;  // 16-bit values: an entry in 9 bits, then seven signs
+    Word4 quants;  // 16-bit words: a code-book index in 9 bits, then 7 signs
     uint32_t scales, d;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
@@ -147,7 +150,7 @@ struct UnitsIQ3_XXS : BookForm {
   static constexpr int kBook = 256;
   struct Unit {
     Word4 quants;
-    Word2 signs;  // per 32 weights: four groups of seven signs and a scale
+    Word2 signs;  // for each 32 weights: four groups of 7 signs, and a scale
     uint32_t d;
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
@@ -203,7 +206,8 @@ struct UnitsIQ1_S : BookForm {
   static constexpr int kBook = 2048;
   struct Unit {
     Word2 quants;
-    uint32_t high, d;  // high: per 32 weights four groups of three bits, a scale, a direction
+    uint32_t high, d;  // high: for each 32 weights, the 3 high bits of four code-book indices, a
+                       // scale, and the direction of the shift
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
     return {load_once(unit::words2(p.at[0]) + 4 * block + u),
@@ -229,8 +233,9 @@ struct UnitsIQ1_M : BookForm {
   static constexpr int kBook = 2048;
   struct Unit {
     Word2 quants;
-    uint32_t high;  // per entry: three bits and a direction
-    Word2 scales;   // four 16-bit words: four scales of three bits, and above them four bits of d
+    uint32_t high;  // for each code-book index: its 3 high bits and the direction of the shift
+    Word2 scales;   // four 16-bit words, each with four scales of 3 bits and, above them, 4 bits of
+                    // d
   };
   LH_EVERYWHERE static Unit load(const Planes& p, int64_t block, int u) {
     return {load_once(unit::words2(p.at[0]) + 4 * block + u),

@@ -1,7 +1,7 @@
 #pragma once
-// The code books of the IQ types (ops/matmul/iq_grids.h) in the format that device code reads: one
-// word per entry. An entry of IQ1 or IQ2 is eight level numbers of four bits, and the first number
-// is in the low bits. An entry of IQ3 is four magnitudes of one byte each.
+// The code books of the IQ types (ops/matmul/iq_grids.h) in the format that device code reads, with
+// one 32-bit word per entry. An entry of IQ1 or IQ2 consists of eight level numbers of four bits
+// each, the first in the low bits. An entry of IQ3 is four magnitudes of one byte each.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace longhaul::cuda {
 
-/// Returns the entries of the type's code book. The result is empty if the type has none.
+/// Returns the entries of the type's code book. Returns an empty array if the type has none.
 std::vector<uint32_t> code_book(DType type);
 
 }  // namespace longhaul::cuda

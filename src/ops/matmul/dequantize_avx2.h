@@ -1,9 +1,9 @@
 #pragma once
-// Converts blocks to bf16 with AVX2. Higher levels have their own version. The 16 possible values
-// of a 4-bit quant within a sub-block are computed once. They are then looked up by byte shuffles,
-// low and high bytes separately. Wider quants are converted one by one. dequantize.isa.cc includes
-// this file after quant_blocks.h. The functions of this file are overloads of the plain templates
-// and take precedence over them.
+// Converts blocks to bf16 with AVX2 (levels with AVX-512 have their own version). In a sub-block, a
+// 4-bit quant represents one of 16 numbers. These are computed once. Byte shuffles then look them
+// up, the low and the high bytes separately. Wider quants are converted one by one.
+// dequantize.isa.cc includes this file after quant_blocks.h. The overloads of this file take
+// precedence over the plain templates.
 
 #if defined(__AVX2__) && !defined(__AVX512BW__)
 #include <immintrin.h>
@@ -11,7 +11,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Converts 16 f32 values to bf16.
+/// Converts 16 f32 to bf16.
 inline __m256i round_16(__m256 low, __m256 high) {
   const auto round = [](__m256 x) {
     const __m256i u = _mm256_castps_si256(x);
@@ -39,7 +39,8 @@ inline __m256 line(float scale, __m256 x, float offset) {
   return _mm256_add_ps(_mm256_mul_ps(_mm256_set1_ps(scale), x), _mm256_set1_ps(offset));
 }
 
-/// A table of the bf16 values of quants 0 to 15, as low bytes and high bytes.
+/// A table of the bf16 numbers that quants 0 to 15 represent. Their low bytes and high bytes are
+/// separate.
 struct NibbleTable {
   __m256i low, high;
   NibbleTable(__m256 first_8, __m256 last_8) {
@@ -53,11 +54,11 @@ struct NibbleTable {
   NibbleTable(float scale, float offset)
       : NibbleTable(line(scale, from_0_to_7(), offset), line(scale, from_8_to_15(), offset)) {}
 
-  /// Writes the values of 32 quants, one per byte, to `out`.
+  /// Writes the bf16 numbers of 32 quants, one quant per byte, to `out`.
   void look_up(__m256i quants, bf16_t* out) const {
     const __m256i low_bytes = _mm256_shuffle_epi8(low, quants);
     const __m256i high_bytes = _mm256_shuffle_epi8(high, quants);
-    const __m256i a = _mm256_unpacklo_epi8(low_bytes, high_bytes);  // words 0-7 and 16-23
+    const __m256i a = _mm256_unpacklo_epi8(low_bytes, high_bytes);  // elements 0-7 and 16-23
     const __m256i b = _mm256_unpackhi_epi8(low_bytes, high_bytes);
     store(out, _mm256_permute2x128_si256(a, b, 0x20));
     store(out + 16, _mm256_permute2x128_si256(a, b, 0x31));
@@ -66,8 +67,7 @@ struct NibbleTable {
 
 inline __m256i low_halves(__m256i bytes) { return _mm256_and_si256(bytes, _mm256_set1_epi8(15)); }
 
-/// Returns the quants of a block of 32 in order: the low nibbles of 16 bytes, then the high
-/// nibbles.
+/// Returns the 32 quants of 16 bytes in order: the low nibbles, then the high nibbles.
 inline __m256i nibbles_of_16(const uint8_t* qs) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(qs));
   return low_halves(_mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes));
@@ -126,9 +126,10 @@ inline void line_of_32_bytes(__m256i bytes, float step, float offset, bf16_t* ou
   line_of_bytes(_mm256_extracti128_si256(bytes, 1), step, offset, out + 16);
 }
 
-constexpr float kNoOffset = -0.0f;  // x + -0.0f is x, also for both zeros
+constexpr float kNoOffset = -0.0f;  // x + -0.0f is x, also for 0.0f and -0.0f
 
-/// Converts 32 signed bytes. Bytes 0 to 15 and bytes 16 to 31 have different scales.
+/// Multiplies 32 signed bytes by scales and writes them as bf16. Bytes 0 to 15 have one scale, and
+/// bytes 16 to 31 have another.
 inline void scale_bytes(__m256i bytes, float low_scale, float high_scale, bf16_t* out) {
   line_of_bytes(_mm256_castsi256_si128(bytes), low_scale, kNoOffset, out);
   line_of_bytes(_mm256_extracti128_si256(bytes, 1), high_scale, kNoOffset, out + 16);
@@ -138,7 +139,7 @@ inline void expand_bf16(Q8_0, const uint8_t* b, bf16_t* out) {
   line_of_32_bytes(load_32(b + 2), load_half(b), kNoOffset, out);
 }
 
-/// Returns 32 bytes. A byte is 16 if its bit is set, and otherwise 0.
+/// Returns 32 bytes. Byte i is 16 if bit i of `bits` is set, and otherwise 0.
 inline __m256i fifth_bits(uint32_t bits) {
   const __m256i spread =
       _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)),
@@ -170,14 +171,14 @@ inline void expand_bf16(Q5_K, const uint8_t* b, bf16_t* out) {
     line_of_32_bytes(_mm256_or_si256(low, _mm256_slli_epi16(bit, 4)),
                      d * static_cast<float>(s.scale[sub]), dmin * static_cast<float>(s.min[sub]),
                      out + sub * 32);
-    high = _mm256_srli_epi16(high, 1);  // bits that cross bytes are masked off above
+    high = _mm256_srli_epi16(high, 1);  // bits that cross into other bytes are masked off above
   }
 }
 
 inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
   const float d = load_half(b + 108);
   __m256i high = load_32(b);
-  // Each iteration converts 32 elements. Bit `row` of the high bytes belongs to them.
+  // Each iteration converts 32 elements. Their high bits are bit `row` of the 32 high bytes.
   for (int row = 0; row < 8; ++row) {
     const __m256i low = _mm256_srli_epi16(load_32(b + 32 + row / 4 * 32), row % 4 * 2);
     const __m256i bit = _mm256_and_si256(high, _mm256_set1_epi8(1));
@@ -186,13 +187,13 @@ inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
     scale_bytes(_mm256_sub_epi8(q, _mm256_set1_epi8(4)),
                 d * static_cast<float>(Q3_K::scale(b + 96, 2 * row)),
                 d * static_cast<float>(Q3_K::scale(b + 96, 2 * row + 1)), out + row * 32);
-    high = _mm256_srli_epi16(high, 1);  // bits that cross bytes are masked off above
+    high = _mm256_srli_epi16(high, 1);  // bits that cross into other bytes are masked off above
   }
 }
 
 inline void expand_bf16(Q6_K, const uint8_t* b, bf16_t* out) {
   const float d = load_half(b + 208);
-  // Each iteration converts 32 elements. Four iterations share the bytes of high bits.
+  // Each iteration converts 32 elements. Four iterations use the same bytes of high bits.
   for (int row = 0; row < 8; ++row) {
     const __m256i bytes = load_32(b + row / 4 * 64 + row % 2 * 32);
     const __m256i low = low_halves(row % 4 < 2 ? bytes : _mm256_srli_epi16(bytes, 4));

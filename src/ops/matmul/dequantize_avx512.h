@@ -1,8 +1,8 @@
 #pragma once
-// Converts blocks to bf16 with AVX-512. A 4- or 5-bit quant has at most 32 values within a
-// sub-block. These values are computed once and rounded to bf16, and one vpermw looks up 32
-// elements. dequantize.isa.cc includes this file after quant_blocks.h. The functions of this file
-// are overloads of the plain templates and take precedence over them.
+// Converts blocks to bf16 with AVX-512. In a sub-block, a 4- or 5-bit quant represents one of at
+// most 32 numbers. These are computed once and rounded to bf16. One vpermw instruction then looks
+// up 32 elements. dequantize.isa.cc includes this file after quant_blocks.h. The overloads of this
+// file take precedence over the plain templates.
 
 #ifdef __AVX512BW__
 #include <immintrin.h>
@@ -12,8 +12,8 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Converts 32 f32 values to bf16. The instruction treats subnormal inputs as zero. Block types and
-/// f16 produce no subnormal f32, because each value is a multiple of 2^-24.
+/// Converts 32 f32 to bf16. The instruction treats subnormal inputs as zero. Block types and f16
+/// yield no subnormal f32, because every number is a multiple of 2^-24.
 inline __m512i pack_bf16(__m512 low, __m512 high) {
 #ifdef __AVX512BF16__
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
@@ -25,7 +25,7 @@ inline __m512i pack_bf16(__m512 low, __m512 high) {
     const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
     return _mm512_mask_or_epi32(up, nan, u, _mm512_set1_epi32(0x400000));
   };
-  // Word i of the result is word 2i + 1 of the two inputs.
+  // Word i of the result is word 2 * i + 1 of the two inputs.
   const __m512i upper_words = _mm512_add_epi32(
       _mm512_set1_epi32(0x00030001),
       _mm512_mullo_epi32(_mm512_set1_epi32(0x00040004),
@@ -51,14 +51,14 @@ inline __m512 line(float scale, __m512 x, float offset) {
 }
 
 /// Returns the 16 bytes of a block of 32 elements as 32 words of 16 bits: first the bytes, then the
-/// bytes >> 4.
+/// bytes shifted right by 4.
 inline __m512i nibble_words(const uint8_t* qs) {
   const __m256i bytes = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(qs)));
   return _mm512_inserti64x4(_mm512_castsi256_si512(bytes), _mm256_srli_epi16(bytes, 4), 1);
 }
 
-/// Converts 32 elements with 16 possible values. The table holds each value twice, so bit 4 of an
-/// index has no influence.
+/// Converts 32 elements, each of which is one of the 16 numbers `values`. The table holds each
+/// number twice, so that bit 4 of an index has no effect.
 inline void look_up_nibbles(const uint8_t* qs, __m512 values, bf16_t* out) {
   const __m512i table = pack_bf16(values, values);
   _mm512_storeu_si512(out, _mm512_permutexvar_epi16(nibble_words(qs), table));
@@ -110,7 +110,7 @@ inline void expand_bf16(Q5_1, const uint8_t* b, bf16_t* out) {
                  out);
 }
 
-/// Steps and offsets (negated minima) of the 8 sub-blocks of a block.
+/// The step and the offset (negated minimum) of each of the 8 sub-blocks of a block.
 struct SubBlockLines {
   alignas(32) float step[8];
   alignas(32) float offset[8];
@@ -132,7 +132,7 @@ inline __m512i byte_words(const uint8_t* p) {
 inline void expand_bf16(Q4_K, const uint8_t* b, bf16_t* out) {
   const SubBlockLines lines(b);
   const __m512i second_table = _mm512_set1_epi16(16);
-  for (int pair = 0; pair < 4; ++pair) {  // pairs of sub-blocks that share 32 bytes
+  for (int pair = 0; pair < 4; ++pair) {  // two sub-blocks share 32 bytes
     const int even = 2 * pair, odd = even + 1;
     const __m512i table = pack_bf16(line(lines.step[even], from_0_to_15(), lines.offset[even]),
                                     line(lines.step[odd], from_0_to_15(), lines.offset[odd]));
@@ -147,12 +147,13 @@ inline void expand_bf16(Q4_K, const uint8_t* b, bf16_t* out) {
 inline void expand_bf16(Q5_K, const uint8_t* b, bf16_t* out) {
   const SubBlockLines lines(b);
   const __m512i fifth = _mm512_set1_epi16(16);
-  const __m512i high_bits = _mm512_slli_epi16(byte_words(b + 16), 4);  // sub-block 0 at bit 4
+  // The high bit of sub-block 0 becomes bit 4 of each word.
+  const __m512i high_bits = _mm512_slli_epi16(byte_words(b + 16), 4);
   const auto store = [&](int sub, __m512i nibbles) {
     const __m512i table = pack_bf16(line(lines.step[sub], from_0_to_15(), lines.offset[sub]),
                                     line(lines.step[sub], from_16_to_31(), lines.offset[sub]));
     const __m512i high = _mm512_srl_epi16(high_bits, _mm_cvtsi32_si128(sub));
-    // fifth ? high : nibbles
+    // selects the bit of `high` where `fifth` is set, and else the bit of `nibbles`
     const __m512i index = _mm512_ternarylogic_epi32(fifth, high, nibbles, 0xca);
     _mm512_storeu_si512(out + sub * 32, _mm512_permutexvar_epi16(index, table));
   };
@@ -163,9 +164,9 @@ inline void expand_bf16(Q5_K, const uint8_t* b, bf16_t* out) {
   }
 }
 
-/// Converts a block of MXFP4. Each of its 16 values is a power of two times at most four bits. Such
-/// a value is exact in bf16, even if it is subnormal. pack_bf16() would replace subnormal values by
-/// zero.
+/// Converts a block of MXFP4. Each of its 16 numbers is a power of two times an integer below 16.
+/// Such a number is exact in bf16, even if it is subnormal. pack_bf16() is not used, because it
+/// would replace subnormal numbers by zero.
 inline void expand_bf16(Expanded<MXFP4>, const uint8_t* b, bf16_t* out) {
   const __m128i levels = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFp4Levels));
   const __m512 centred = _mm512_sub_ps(floats_of(levels), _mm512_set1_ps(MXFP4::kOffset));
@@ -175,8 +176,8 @@ inline void expand_bf16(Expanded<MXFP4>, const uint8_t* b, bf16_t* out) {
   _mm512_storeu_si512(out, _mm512_permutexvar_epi16(nibble_words(b + 1), table));
 }
 
-/// Converts types of small_blocks.h that have an implementation with intrinsics. The results are
-/// the same as those of the plain version.
+/// Converts those types of small_blocks.h that are also implemented with intrinsics. The results
+/// are bitwise equal to those of the plain loops.
 template <class Type>
 requires requires(const uint8_t* p) { SmallRegisters<Type>::quarter(p, 0); }
 inline void expand_bf16(Expanded<Type>, const uint8_t* b, bf16_t* out) {
@@ -202,7 +203,8 @@ inline void expand_bf16(Expanded<Type>, const uint8_t* b, bf16_t* out) {
   }
 }
 
-/// Converts 32 signed bytes. Bytes 0 to 15 and bytes 16 to 31 have different scales.
+/// Multiplies 32 signed bytes by scales and writes them as bf16. Bytes 0 to 15 have one scale, and
+/// bytes 16 to 31 have another.
 inline void scale_bytes(__m256i bytes, float low_scale, float high_scale, bf16_t* out) {
   const __m512 low = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)));
   const __m512 high = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(bytes, 1)));
@@ -222,7 +224,7 @@ inline void expand_bf16(Q8_0, const uint8_t* b, bf16_t* out) {
 inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
   const float d = load_half(b + 108);
   __m256i high = load_bytes(b);
-  // Each iteration converts 32 elements. Bit `row` of the high bytes belongs to them.
+  // Each iteration converts 32 elements. Their high bits are bit `row` of the 32 high bytes.
   for (int row = 0; row < 8; ++row) {
     const __m256i low = _mm256_srli_epi16(load_bytes(b + 32 + row / 4 * 32), row % 4 * 2);
     const __m256i bit = _mm256_and_si256(high, _mm256_set1_epi8(1));
@@ -231,7 +233,7 @@ inline void expand_bf16(Q3_K, const uint8_t* b, bf16_t* out) {
     scale_bytes(_mm256_sub_epi8(q, _mm256_set1_epi8(4)),
                 d * static_cast<float>(Q3_K::scale(b + 96, 2 * row)),
                 d * static_cast<float>(Q3_K::scale(b + 96, 2 * row + 1)), out + row * 32);
-    high = _mm256_srli_epi16(high, 1);  // bits that cross bytes are masked off above
+    high = _mm256_srli_epi16(high, 1);  // bits that cross into other bytes are masked off above
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The dequantization functions of one instruction-set level.
+// The functions of dequantize.h for one instruction-set level.
 
 #include <cstddef>
 #include <cstdint>

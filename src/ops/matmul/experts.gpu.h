@@ -1,6 +1,7 @@
 #pragma once
-// Chooses the experts of rows on the device (ops/matmul/experts.h), and moves the rows of their
-// choices.
+// Chooses the experts of rows on the device (ops/matmul/experts.h). A choice is a row together with
+// one of its chosen experts. Also gathers the rows of the choices, and adds up the results of each
+// row's choices.
 
 #include <cstdint>
 
@@ -13,23 +14,24 @@ inline constexpr int kMostExperts = 4096;
 inline constexpr int kMostExpertGroups = 64;
 
 /// Chooses `used` experts for each row of `logits` [rows, experts] and writes them to chosen [rows,
-/// used]. ops/matmul/expert_choice.h defines the rule. The arrays of the rule are in device memory.
-/// There are at most kMostExpertGroups groups.
+/// used]. ops/matmul/expert_choice.h explains `rule`, whose arrays are in device memory. There are
+/// at most kMostExpertGroups groups.
 void choose_experts(Stream stream, const float* logits, int64_t rows, int experts, int used,
                     const ExpertRule& rule, ExpertChoice* chosen);
 
 /// Sorts the choices by expert. Choices of the same expert keep their order. order [count] receives
-/// the sorted choice numbers, and places [count] the position of each choice in `order`. The
-/// choices of expert e are [begins[e], begins[e + 1]) of `order`. `begins` has experts + 1 entries.
+/// the numbers of the choices in sorted order, and places [count] the position of each choice in
+/// `order`. The choices of expert e are at [begins[e], begins[e + 1]) in `order`. `begins` has
+/// experts + 1 entries.
 void sort_choices(Stream stream, const ExpertChoice* chosen, int64_t count, int experts,
                   int32_t* order, int32_t* places, int32_t* begins);
 
-/// Copies row order[i] / per_row of x to row i of out, for i below `count`. Rows have n bf16
-/// values.
+/// Each row of x has per_row choices. Copies row order[i] / per_row of x to row i of `out`, for
+/// each i < count. Rows have n elements in bf16.
 void gather_chosen(Stream stream, const uint16_t* x, int64_t n, const int32_t* order, int64_t count,
                    int per_row, uint16_t* out);
 
-/// Adds the bias of the expert of choice order[i] to row i of y, for i below `rows`. bias is
+/// Adds the bias of the expert of choice order[i] to row i of y, for each i < rows. `bias` is
 /// [experts, n].
 void add_chosen_bias(Stream stream, uint16_t* y, int64_t rows, int64_t n, const int32_t* order,
                      const ExpertChoice* chosen, const float* bias);

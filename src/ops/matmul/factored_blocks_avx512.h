@@ -1,7 +1,8 @@
 #pragma once
-// Unpacks the types with integer factors (the K types) for factored_dots_avx512.h. It yields the
-// factors of four rows, one row per 128-bit lane, and the weights of a row as unsigned bytes.
-// weight_blocks.h and small_blocks.h describe the layouts.
+// Unpacks the block types with integer factors (the K types) for factored_dots_avx512.h. The
+// classes of this file yield the factors of four weight rows, one row per 128-bit lane, and the
+// weights of one row as unsigned bytes. weight_blocks.h and small_blocks.h describe the layouts of
+// blocks.
 
 #include <immintrin.h>
 
@@ -12,7 +13,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Loads 16 bytes of row r into lane r.
+/// Loads 16 bytes at p[r] + at into 128-bit lane r, for each of four rows r.
 [[gnu::always_inline]] inline __m512i lanes_of_rows(const uint8_t* const* p, int at) {
   const auto lane = [&](int r) __attribute__((always_inline)) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p[r] + at));
@@ -23,7 +24,7 @@ namespace {
   return _mm512_inserti32x4(v, lane(3), 3);
 }
 
-/// Broadcasts the f16 at offset `at` of each row within the row's lane.
+/// Broadcasts the f16 at p[r] + at within 128-bit lane r, as f32, for each of four rows r.
 [[gnu::always_inline]] inline __m512 halves_of_rows(const uint8_t* const* p, int at) {
   const auto half = [&](int r) __attribute__((always_inline)) {
     return uint64_t{load_u16(p[r] + at)} << (16 * r);
@@ -38,23 +39,25 @@ inline __m512i in_each_lane(int a, int b, int c, int d) {
   return _mm512_broadcast_i32x4(_mm_setr_epi32(a, b, c, d));
 }
 
-/// Moves bytes 0 to 7 or 8 to 15 of each lane to the upper bytes of 16-bit words. The upper 16 bits
-/// of the product of two such words are then the product of the bytes.
+/// Moves bytes 0 to 7 (half = 0) or 8 to 15 (half = 1) of each 128-bit lane to the upper bytes of
+/// 16-bit words. The upper 16 bits of the product of two such words are then the product of the two
+/// bytes.
 inline __m512i upper_bytes(__m512i bytes, int half) {
   const __m512i zero = _mm512_setzero_si512();
   return half == 0 ? _mm512_unpacklo_epi8(zero, bytes) : _mm512_unpackhi_epi8(zero, bytes);
 }
 
-/// Factors of Q4_K and Q5_K, which have a factor and a minimum for each 32 weights. They have the
-/// format of upper_bytes(). One vector holds the factors of both halves of a block.
+/// Factors of Q4_K and Q5_K, which have a factor and a minimum for each 32 weights. They are stored
+/// as upper_bytes() returns them. One vector holds the factors of a whole block.
 struct FactorsOf32 {
   static constexpr bool kOf32 = true, kHasMinima = true;
   __m512i factors[1], minima[1];
   __m512 d, dmin;
 
-  /// The first 16 bytes of a block are four words. The first has f16 d and dmin. The second (a) has
-  /// the 6 bits of factors 0 to 3 and the high 2 bits of factors 4 to 7. The third (b) has the same
-  /// bits of the minima. The fourth (c) has the low 4 bits of factors 4 to 7 and of minima 4 to 7.
+  /// The first 16 bytes of a block are four words. The first holds d and dmin as f16. The second
+  /// (a) holds the 6 bits of factors 0 to 3 and the high 2 bits of factors 4 to 7. The third (b)
+  /// holds the same bits of the minima. The fourth (c) holds the low 4 bits of factors 4 to 7 and
+  /// of minima 4 to 7.
   [[gnu::always_inline]] explicit FactorsOf32(const uint8_t* const* p) {
     const __m512i head = lanes_of_rows(p, 0);
     const __m512i acbc = _mm512_shuffle_epi32(head, static_cast<_MM_PERM_ENUM>(0b11'10'11'01));
@@ -95,15 +98,15 @@ struct FactorsQ6_K : SignedFactorsOf16 {
       : SignedFactorsOf16(lanes_of_rows(p, 192), halves_of_rows(p, 208)) {}
 };
 
-/// Factors of Q3_K. The weights are unpacked as 8 * u. The offset of 4 thus becomes 32, as in the
-/// other types.
+/// Factors of Q3_K. Its weights are unpacked as 8 * u, so that the offset of 4 becomes 32, as in
+/// the other types.
 struct FactorsQ3_K : SignedFactorsOf16 {
   [[gnu::always_inline]] explicit FactorsQ3_K(const uint8_t* const* p)
       : SignedFactorsOf16(six_bits(lanes_of_rows(p, 94)),
                           _mm512_mul_ps(halves_of_rows(p, 108), _mm512_set1_ps(0.125f))) {}
 
  private:
-  /// Decodes the last 16 bytes of a block; see Q3_K::scale in quant_blocks.h.
+  /// Decodes the scales of the last 16 bytes of a block (see Q3_K::scale in quant_blocks.h).
   static __m512i six_bits(__m512i tail) {
     const __m512i abab =
         _mm512_shuffle_epi8(tail, in_each_lane(0x05040302, 0x09080706, 0x05040302, 0x09080706));
@@ -133,9 +136,10 @@ struct FactorsQ2_K {
   }
 };
 
-/// unpack() returns four quarters of 64 weights. If factors cover 32 weights, they are in the order
-/// of FactoredGroup::pairs, otherwise in natural order. unpack_for_dots_of_8() returns them in the
-/// order of pairs_of_8 or q_of_8, respectively.
+/// Each specialisation unpacks a block of Type. unpack() returns four quarters of 64 weights. The
+/// weights are in the order of FactoredGroup::pairs if a factor covers 32 weights, and otherwise in
+/// the order of the row. unpack_for_dots_of_8() returns the weights in the order of
+/// FactoredGroup::pairs_of_8 if a factor covers 32 weights, and otherwise in the order of q_of_8.
 template <class Type>
 struct Factored;
 
@@ -167,7 +171,7 @@ struct Factored<Q5_K> : Q5_K {
   using Block = Q5_K;
   using Factors = FactorsOf32;
   [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
-    // bit i of a byte belongs to group i of 32; it moves to bit 4
+    // Bit i of a byte belongs to the i-th 32 weights. It is moved to bit 4.
     const __m512i high = two_copies(p + 16);
     const __m512i fifth[4] = {_mm512_sllv_epi64(high, _mm512_set_epi64(2, 2, 2, 2, 4, 4, 4, 4)),
                               _mm512_sllv_epi64(high, _mm512_set_epi64(1, 1, 1, 1, 3, 3, 3, 3)),
@@ -204,14 +208,15 @@ struct Factored<Q3_K> : Q3_K {
   using Block = Q3_K;
   using Factors = FactorsQ3_K;
   [[gnu::always_inline]] static void unpack(const uint8_t* p, __m512i u[4]) {
-    // bit i of a byte belongs to group i of 32; it moves to bit 5
+    // Bit i of a byte belongs to the i-th 32 weights. It is moved to bit 5.
     const __m512i third = two_copies(p);
     const __m512i high[4] = {_mm512_sllv_epi64(third, _mm512_set_epi64(4, 4, 4, 4, 5, 5, 5, 5)),
                              _mm512_sllv_epi64(third, _mm512_set_epi64(2, 2, 2, 2, 3, 3, 3, 3)),
                              _mm512_sllv_epi64(third, _mm512_set_epi64(0, 0, 0, 0, 1, 1, 1, 1)),
                              shift_halves(third, 1, 2)};
     for (int i = 0; i < 4; ++i) {
-      const __m512i bytes = two_copies(p + 32 + 32 * (i / 2));  // the two bits move to bits 3 and 4
+      // The two bits are moved to bits 3 and 4.
+      const __m512i bytes = two_copies(p + 32 + 32 * (i / 2));
       const __m512i two = i % 2 == 0
                               ? _mm512_sllv_epi64(bytes, _mm512_set_epi64(1, 1, 1, 1, 3, 3, 3, 3))
                               : shift_halves(bytes, 1, 3);
@@ -230,7 +235,8 @@ struct Factored<Q2_K> : Q2_K {
   }
 };
 
-/// Unpacks Q4_K. The bytes are rearranged before they are unpacked, which takes half as many steps.
+/// Unpacks Q4_K for dot products of 8 elements. The packed bytes are rearranged before they are
+/// unpacked, which takes half as many steps.
 template <>
 [[gnu::always_inline]] inline void unpack_for_dots_of_8<Q4_K>(const uint8_t* p, __m512i u[4]) {
   const __m512i a = _mm512_loadu_si512(p + 16), b = _mm512_loadu_si512(p + 80);

@@ -1,8 +1,8 @@
 #pragma once
-// Multiplies four weight rows at a time by FactoredGroups, with AVX512-VNNI. A dot product of 4
-// elements fits in 16 bits. It is multiplied by the integer factors of its weights and activations
-// in 32 bits. The sum over 256 elements is then multiplied by an f32 factor. The result of a row
-// does not depend on its index among the four rows.
+// Multiplies four weight rows at a time by FactoredGroups (matvec.h), with AVX512-VNNI. A dot
+// product of 4 elements fits into 16 bits. It is multiplied by the integer factors of its weights
+// and of its activations, which yields 32 bits. The sum over 256 elements is then multiplied by f32
+// factors. The result of a weight row does not depend on its place among the four rows.
 
 #include <immintrin.h>
 
@@ -14,12 +14,12 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Indices that select the factor of each packed value. The dot products of two quarters (64
-/// weights each) are packed into 32 values of 16 bits. A vector holds 32 factors, 8 for each of
+/// Indices that select the factor for each dot product. The dot products of two quarters (64
+/// weights each) are packed into 32 numbers of 16 bits. A vector holds 32 factors, 8 for each of
 /// four weight rows. If a factor covers 32 weights, one vector holds all factors of a block of 256.
 /// If a factor covers 16 weights, each half of the block has its own vector.
 struct FactorOfPacked {
-  alignas(64) int16_t of32[2][4][32];  // [half][row]
+  alignas(64) int16_t of32[2][4][32];  // [half of the block][weight row]
   alignas(64) int16_t of16[4][32];
   // Indices for dot products of 8 elements, in the order of FactoredGroup::pairs_of_8 and q_of_8.
   // Indices from 32 on refer to the vector of the block's second half.
@@ -31,7 +31,7 @@ constexpr FactorOfPacked make_factor_of_packed() {
   FactorOfPacked f{};
   for (int row = 0; row < 4; ++row) {
     for (int i = 0; i < 32; ++i) {
-      const int lane = i / 8, second = i % 8 / 4;  // second: 1 for the second quarter
+      const int lane = i / 8, second = i % 8 / 4;  // `second` is 1 in the second quarter
       for (int half = 0; half < 2; ++half) {
         f.of32[half][row][i] = static_cast<int16_t>(8 * row + 4 * half + lane / 2 * 2 + second);
       }
@@ -45,8 +45,8 @@ constexpr FactorOfPacked make_factor_of_packed() {
 }
 inline constexpr FactorOfPacked kFactorOfPacked = make_factor_of_packed();
 
-/// Returns a vector whose 128-bit lane r sums up to v[r]. A sum of eight values fits in 32 bits
-/// (see kMostFactor), but a sum of 16 may not.
+/// Returns a vector whose 128-bit lane r adds up to the sum of v[r]. A sum of eight of the numbers
+/// fits into 32 bits (see kMostFactor), but a sum of 16 may not.
 [[gnu::always_inline]] inline __m512 lane_sums(const __m512i v[4]) {
   const __m512i ab = _mm512_add_epi32(_mm512_shuffle_i32x4(v[0], v[1], 0x44),
                                       _mm512_shuffle_i32x4(v[0], v[1], 0xee));
@@ -60,9 +60,10 @@ inline __m512i eight_in_each_lane(const int16_t* p) {
   return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
-/// Accumulates the products of four weight rows and rows of x. M is the number of rows of x, or the
-/// largest number if it is kMostRowsOfX. A single row of x uses dot products of 4 elements. Several
-/// rows use dot products of 8 elements, which take fewer steps and yield the same integers.
+/// Accumulates the products of four weight rows and several rows of x. M is the number of rows of
+/// x, or kMostRowsOfX if the number is known only at run time. A single row of x uses dot products
+/// of 4 elements. Several rows use dot products of 8 elements, which take fewer steps and yield the
+/// same integers.
 template <class Type, int M>
 class FourRows {
  public:
@@ -84,7 +85,7 @@ class FourRows {
       }
       for (int m = 0; m < M; ++m) add(f, x[m][g], dots[m], sums_[m]);
     } else {
-      __m512i u[4][4];  // stay in 16 registers
+      __m512i u[4][4];  // kept in 16 registers
 #pragma GCC unroll 4
       for (int row = 0; row < 4; ++row) unpack(p[row], u[row]);
 #pragma GCC unroll 1
@@ -98,7 +99,7 @@ class FourRows {
     }
   }
 
-  /// Returns the sums of the four weight rows for row m of x.
+  /// Returns the results of the four weight rows for row m of x.
   __m128 totals(int m) const {
     const __m512 pairs = _mm512_add_ps(sums_[m], _mm512_permute_ps(sums_[m], 0b01'00'11'10));
     const __m512 all = _mm512_add_ps(pairs, _mm512_permute_ps(pairs, 0b10'11'00'01));
@@ -197,17 +198,17 @@ class FourRows {
   }
 
   int rows_;
-  __m512 sums_[M];  // lane r: partial sums of row r
+  __m512 sums_[M];  // 128-bit lane r has the partial sums of weight row r
 };
 
-/// Multiplies all weight rows by `rows` rows of x that begin with row `first`. FourRows explains M.
+/// Multiplies all weight rows by `rows` rows of x, beginning with row `first`. FourRows explains M.
 template <class Type, int M>
 void factored_rows_of(const MatvecRows& a, int64_t first, int rows) {
   const int64_t groups = a.cols / 256;
   const FactoredGroup* x[M];
   for (int m = 0; m < rows; ++m) x[m] = a.factored + (first + m) * groups;
-  // The prefetch distance of prefetch_ahead_of() is rounded up to a multiple of four rows. It
-  // therefore leads to the same column of a later row.
+  // The prefetch distance of prefetch_ahead_of() is rounded up to a multiple of four rows, so that
+  // it leads to the same column of a later row.
   const size_t four = 4 * a.row_bytes, ahead = (kPrefetchBytes + four - 1) / four * four;
   for (int64_t r = 0; r < a.rows; r += 4) {
     const int64_t count = a.rows - r < 4 ? a.rows - r : 4;

@@ -1,5 +1,5 @@
 #pragma once
-// Computes products with many matrices of one shape in one launch, through cuBLAS. Each matrix has
+// Multiplies by many matrices of one shape in one launch, through cuBLAS. Each matrix multiplies
 // its own rows, as in a mixture of experts.
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace longhaul::cuda {
 
-/// A product y[r, o] = sum over i of x[r, i] * w[o, i] in bf16 with f32 sums. x and y are packed,
-/// and rows of w are `w_stride` elements apart.
+/// The product y[r, o] = sum over i of x[r, i] * w[o, i] in bf16 with f32 sums. x and y are
+/// contiguous. Rows of w begin `w_stride` elements apart (run()).
 struct GroupedProduct {
   const uint16_t* w = nullptr;
   const uint16_t* x = nullptr;
@@ -21,16 +21,17 @@ struct GroupedProduct {
   int64_t rows = 0;
 };
 
-/// Computes grouped products. Each queue needs its own object, as for Gemm.
+/// Computes grouped products. Each queue needs its own object, because concurrent calls must not
+/// share the workspace.
 class GroupedGemm {
  public:
-  /// Throws UserError if the library is missing or cannot be initialised.
+  /// Throws UserError if cuBLAS is missing or cannot be initialised.
   explicit GroupedGemm(GpuQueue& queue);
   ~GroupedGemm();
   GroupedGemm(const GroupedGemm&) = delete;
   GroupedGemm& operator=(const GroupedGemm&) = delete;
 
-  /// Multiplies rows by matrices [outputs, cols]. Products without rows are skipped.
+  /// Computes the products. Each w is [outputs, cols]. Products with no rows are skipped.
   void run(std::span<const GroupedProduct> products, int64_t outputs, int64_t cols,
            int64_t w_stride);
 
@@ -39,7 +40,7 @@ class GroupedGemm {
   const GroupedLibrary& library_;
   lt::Handle handle_ = nullptr;
   Room workspace_{queue_}, addresses_{queue_};
-  std::vector<const void*> sent_;  ///< addresses of w, then of x, then of y
+  std::vector<const void*> sent_;  ///< addresses of all w, then of all x, then of all y
   std::vector<int> transposed_, plain_, outputs_, cols_, strides_, rows_, ones_;
   std::vector<float> alpha_, beta_;
 };

@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Multiplies bf16 by bf16 with f32 sums. Returns false if a width is not a whole number of pieces
-/// of 16 bytes.
+/// Computes the products with bf16 operands and f32 sums. Returns false if the width of x or y is
+/// not a multiple of 16 bytes.
 bool multiply_heads(Stream stream, int64_t rows, const HeadMatrices& w,
                     const HeadNumbers<const float>& x, const HeadNumbers<float>& y);
 

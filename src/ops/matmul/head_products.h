@@ -1,6 +1,7 @@
 #pragma once
-// Multiplies the values of each head by a matrix of that head. Multi-head latent attention needs
-// these products if its matrices are absorbed (DeepSeek-V2, arXiv:2405.04434, section 2.1).
+// Multiplies the vector of each head by a matrix of that head. Multi-head latent attention needs
+// these products if its up-projections are absorbed into the queries and outputs (DeepSeek-V2,
+// arXiv:2405.04434, section 2.1).
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,7 @@ struct HeadMatrices {
   bool lies_on(Place place) const { return numbers.place() == place; }
 };
 
-/// Values of heads, [rows, heads, width]. For each head, the used values begin at element `first`.
+/// Vectors of heads, [rows, heads, width]. In each vector, the elements from `first` on are used.
 template <class T>
 struct HeadNumbers {
   View<T> numbers;
@@ -26,7 +27,7 @@ struct HeadNumbers {
   bool lies_on(Place place) const { return numbers.place() == place; }
 };
 
-/// Computes y[r, h, o] = sum over i of x[r, h, i] w[h, o, i].
+/// Computes y[r, h, o] = sum over i of x[r, h, i] * w[h, o, i].
 void multiply_heads(Queue& queue, int64_t rows, const HeadMatrices& w,
                     const HeadNumbers<const float>& x, const HeadNumbers<float>& y);
 inline const DeviceOperation<bool(int64_t, const HeadMatrices&, const HeadNumbers<const float>&,

@@ -1,7 +1,8 @@
 #pragma once
-// Computes y = x W^T for weights of any stored type. For decode rows (in any number), the stored
-// weights are read directly (matvec.h). For many prefill rows, one panel of weights at a time is
-// expanded: to tiles for the kernels of ops/matmul/panel_gemm.h, or to f32 for the GEMM library.
+// Computes y = x W^T for weights of any stored type. Decode rows, and few prefill rows, are
+// multiplied by the stored weights directly (matvec.h). For many prefill rows, one panel (range of
+// outputs) of the weights at a time is converted: to tiles for the kernels of
+// ops/matmul/panel_gemm.h, or to f32 for the GEMM library.
 
 #include <cstdint>
 #include <span>
@@ -21,46 +22,48 @@ struct PanelGemmKernels;
 struct SwigluWeights;
 
 /// Returns the kernels that multiply many rows by weights at the current instruction-set level.
-/// Null means that the GEMM library computes the products in f32.
+/// Returns null if there are none, and the GEMM library computes the products in f32.
 const PanelGemmKernels* panel_kernels(Compute compute);
 
-/// Returns the name of the type of these products: "bf16", "int16", "int8", "f32" or "fp8".
+/// Returns the number format in which products of many rows are computed: "bf16", "int16", "int8",
+/// "f32" or "fp8".
 const char* product_name(Compute compute);
 
-/// Returns the bytes that a row of `cols` elements takes in LinearInput, in the format for products
-/// of many rows.
+/// Returns the size in bytes of a row of `cols` elements in LinearInput, in the format that
+/// products of many rows read.
 size_t linear_input_bytes(int64_t cols, Compute compute);
 
-/// Rows that are multiplied by several matrices. Other formats of the rows (tiles, int8 groups) are
-/// computed once, when they are needed.
+/// Rows that are multiplied by several matrices. The rows are converted to other formats (tiles,
+/// int8 groups) only once, when a product first needs a format.
 class LinearInput {
  public:
-  /// Sets the kind of the rows that later calls of assign() and fill() provide. The kind stays
-  /// until it is changed. linear_swiglu() passes it on to its `inner`.
+  /// Sets the kind of the rows that later calls of assign() and fill() provide, until the kind is
+  /// set again. linear_swiglu() sets the kind of its `inner` to the kind of x.
   void set_row_kind(RowKind kind) { kind_ = kind; }
   RowKind row_kind() const { return kind_; }
 
-  /// Sets the rows to x [rows, cols], which is f32 and packed. x must not move or change while this
-  /// object is in use.
+  /// Sets the rows to x [rows, cols], which is f32 and contiguous. x must not move or change while
+  /// this object is in use.
   void assign(const float* x, int64_t rows, int64_t cols);
 
-  /// Sets rows that are computed by `fill_rows` and are kept only in the format that `compute`
-  /// multiplies. fill_rows(begin, count, out) writes rows [begin, begin + count) to out [count,
-  /// cols]. It is called in parallel for several ranges of rows.
+  /// Sets the rows to those that `fill_rows` computes. They are kept only in the format that
+  /// products with precision `compute` read. fill_rows(begin, count, out) must write rows [begin,
+  /// begin + count) to out [count, cols]. It is called in parallel for several ranges of rows.
   template <class Fill>
   void fill(int64_t rows, int64_t cols, Compute compute, Fill&& fill_rows);
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  const float* f32() const { return f32_; }  ///< returns null if only tiles are kept
-  /// Returns the rows as tiles [ceil(rows / 32) * 2, ceil(cols / depth)] in the format of `kernels`
-  /// (ops/matmul/panel_gemm.h).
+  const float* f32() const { return f32_; }  ///< returns null if the rows are kept only as tiles
+  /// Returns the rows as an array of tiles [ceil(rows / 32) * 2, ceil(cols / depth)] in the format
+  /// of `kernels` (ops/matmul/panel_gemm.h).
   const std::byte* tiles(const PanelGemmKernels& kernels);
-  /// Returns the rows for matvec(): at most kMatvecMaxRows rows, or decode rows.
+  /// Returns the rows as matvec() reads them. There must be at most kMatvecMaxRows rows, unless
+  /// they are decode rows.
   ActivationRows& decode();
 
-  /// Returns whether `rows` rows of this kind stay in f32 and are never packed to tiles. They are
-  /// multiplied by matvec(), or by the GEMM library if exact products are requested.
+  /// Returns whether `rows` rows of the current kind stay in f32 and are never converted to tiles.
+  /// They are multiplied by matvec(), or by the GEMM library if Compute::kF32 is requested.
   bool decode_rows(int64_t rows) const {
     return rows <= kMatvecMaxRows || kind_ == RowKind::kDecode;
   }
@@ -75,7 +78,8 @@ class LinearInput {
   const float* f32_ = nullptr;
   int64_t rows_ = 0, cols_ = 0;
   RowKind kind_ = RowKind::kPrefill;
-  const PanelGemmKernels* form_ = nullptr;  ///< format of tiles_; null: there are no tiles yet
+  const PanelGemmKernels* form_ = nullptr;  ///< the kernels for which tiles_ was packed; null:
+                                            ///< there are no tiles yet
   Buffer<std::byte> tiles_;
   Buffer<float> own_;
   ActivationRows decode_;
@@ -83,15 +87,17 @@ class LinearInput {
 
 struct LinearJob {
   TensorView weight;                  ///< [outputs, cols]
-  float* y = nullptr;                 ///< [rows, outputs]; rows are y_stride floats apart
-  int64_t y_stride = 0;               ///< floats between rows; 0: outputs
+  float* y = nullptr;                 ///< [rows, outputs]; see y_stride
+  int64_t y_stride = 0;               ///< floats between the beginnings of two rows; 0: outputs
   const float* bias = nullptr;        ///< [outputs]; may be null
-  bool add = false;                   ///< whether the product is added to y
-  const LowRank* low_rank = nullptr;  ///< adapter whose product is added; may be null
+  bool add = false;                   ///< whether the product is added to y; only allowed in a call
+                                      ///< with one job
+  const LowRank* low_rank = nullptr;  ///< adapter of the weight, whose product is added to y; may
+                                      ///< be null
 };
 
-/// Two matrices [ffn, cols] with their adapters and biases [ffn], which may be null, and the
-/// function that combines their products.
+/// The matrices `gate` and `up` [ffn, cols] of a feed-forward network, their adapters and biases
+/// [ffn] (which may be null), and the function that combines the two products.
 struct SwigluWeights {
   const TensorView& gate;
   const TensorView& up;
@@ -105,14 +111,15 @@ struct SwigluWeights {
 void linear(LinearInput& x, std::span<const LinearJob> jobs, Compute compute);
 void linear(LinearInput& x, const LinearJob& job, Compute compute);
 
-/// Computes inner = gated(x gate^T, x up^T), in the format for the product with `down`. gated() is
-/// silu(x gate^T) * (x up^T) or a similar function (ops/core/swiglu.h). If many rows are packed to
-/// tiles, the two products are never written to memory.
+/// Computes inner = gated(x gate^T, x up^T), in the format that the product with `down` reads.
+/// gated() is silu(x gate^T) * (x up^T) or a similar function (ops/core/swiglu.h). If there are
+/// many rows, the two products are never written to memory.
 void linear_swiglu(LinearInput& x, const SwigluWeights& weights, LinearInput& inner,
                    Compute compute);
 
-/// Returns the bytes that all threads need for expanded panels of matrices with up to `most_cols`
-/// columns, and for the sums of `rows` rows. The memory forecast includes them.
+/// Returns the size in bytes of the memory that all threads together need for converted panels of
+/// matrices with up to `most_cols` columns, and for the sums of `rows` rows. The memory forecast
+/// includes it.
 size_t linear_scratch_bytes(int64_t rows, int64_t most_cols, Compute compute);
 
 /// Computes C[m, n] = A[m, k] B[n, k]^T in f32 through the GEMM library, on the calling thread. Row

@@ -9,13 +9,13 @@
 
 namespace longhaul {
 
-/// An adapter that adds (scale * (x A^T)) B^T to y = x W^T. Several adapters of one matrix are
+/// An adapter: adds (scale * (x A^T)) B^T to y = x W^T. If a matrix has several adapters, they are
 /// concatenated: the rows of A, the columns of B, and the scales.
 struct LowRank {
   TensorView a;              ///< [rank, cols]
   TensorView b;              ///< [outputs, rank]
-  std::vector<float> scale;  ///< [rank]; empty: no adapter
-  PackedOutputs packed_b;    ///< copy of b in the format for decode
+  std::vector<float> scale;  ///< [rank]; empty if there is no adapter
+  PackedOutputs packed_b;    ///< copy of b in the format that decoding reads
 
   bool empty() const { return scale.empty(); }
   int64_t rank() const { return static_cast<int64_t>(scale.size()); }

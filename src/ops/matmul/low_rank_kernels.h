@@ -1,5 +1,5 @@
 #pragma once
-// Interface between packed_outputs.cc and the kernels of an instruction-set level.
+// The interface between packed_outputs.cc and the kernels of the instruction-set levels.
 
 #include <cstdint>
 
@@ -9,8 +9,9 @@
 namespace longhaul {
 
 struct LowRankKernels {
-  /// Adds B t to y for up to 16 outputs. `blocks` (packed_outputs.h) has one block for each 32
-  /// elements of the rank. `groups` is t in int8.
+  /// Adds B t to y for up to 16 outputs (low_rank.h). t is one row of scale * (x A^T), and `groups`
+  /// holds it in int8. `blocks` holds the rows of B of these outputs, as rank_blocks blocks of 32
+  /// elements of the rank (packed_outputs.h).
   void (*add)(const uint8_t* blocks, int64_t rank_blocks, const ActivationGroup* groups, float* y,
               int outputs);
 };

@@ -1,15 +1,16 @@
 #pragma once
-// Normalises one f32 row inside the matvec kernel that multiplies it. Each thread block does this
-// separately. A separate kernel on one multiprocessor would take 3 to 5 us. Here, the row is read
-// from the L2 cache in about 1 us, while weights are loaded. The row and the weights of the norm
-// are in shared memory, after the product's own data.
+// Normalises one f32 row inside the matvec kernel that multiplies it. Each thread block normalises
+// the whole row. This reads the row from the L2 cache in about 1 us, while weights are loaded. A
+// separate kernel for the normalisation, which would use only one multiprocessor, would take 3 to 5
+// us. The row and the weights of the normalisation are in shared memory, after the other data of
+// the matvec kernel.
 
 #include "ops/core/gpu/reductions.cuh"
 #include "ops/matmul/matvec_kernel.cuh"
 
 namespace longhaul::cuda {
 
-/// Starts a copy of 16 bytes to shared memory. Writes zeros if `present` is false.
+/// Starts a copy of 16 bytes to shared memory. If `present` is false, writes zeros instead.
 __device__ __forceinline__ void begin_copy(void* to, const void* from, bool present) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
                    static_cast<uint32_t>(__cvta_generic_to_shared(to))),
@@ -25,11 +26,11 @@ class MadeRow {
   __device__ __forceinline__ MadeRow(const MatvecArgs& a, void* shared)
       : x_(reinterpret_cast<float4*>(static_cast<char*>(shared) + a.made_at)),
         norm_(x_ + a.cols / 4),
-        sums_(reinterpret_cast<float*>(norm_ + a.cols / 4)),  // used if there is a norm
+        sums_(reinterpret_cast<float*>(norm_ + a.cols / 4)),  // used only if the row is normalised
         words_(a.cols / 4) {}
 
-  /// Starts the loads of the norm's weights before earlier kernels have ended. This is safe,
-  /// because they do not write the weights.
+  /// Starts the loads of the normalisation's weights before earlier kernels have ended. This is
+  /// safe, because no kernel writes these weights.
   template <int kThreads>
   __device__ __forceinline__ void begin(const MatvecArgs& a) const {
     if (a.norm == nullptr) return;
@@ -38,8 +39,9 @@ class MadeRow {
       begin_copy(norm_ + i, a.norm + 4 * i, true);
   }
 
-  /// Calls f(i, x, exists) for groups of four elements. x holds elements 4 * i to 4 * i + 3, and
-  /// `exists` is false beyond the end of the row. All lanes of a warp call f at once.
+  /// Calls f(i, x, exists) for each group i of four elements of the row. x holds elements 4 * i to
+  /// 4 * i + 3, normalised if necessary. `exists` is false beyond the end of the row. All lanes of
+  /// a warp call f together.
   template <int kThreads, class Function>
   __device__ __forceinline__ void make(const MatvecArgs& a, Function&& f) const {
     const auto* const x = static_cast<const float*>(a.x);
@@ -73,7 +75,8 @@ class MadeRow {
 
  private:
   float4 *x_, *norm_;
-  // In dynamic memory, because a kernel that may use all shared memory can have no static part.
+  // In dynamic shared memory, because a kernel that may use all shared memory cannot have static
+  // shared memory.
   float* sums_;
   int words_;
 };

@@ -13,43 +13,46 @@
 
 namespace longhaul::cuda {
 
-/// A matrix [rows, cols], or some of its rows, in the form that kernels read. The view does not own
-/// the memory.
+/// A matrix [rows, cols], or a range of its rows, in the form that kernels read. A view does not
+/// own the memory.
 struct MatrixView {
   DType type = DType::F32;
   int64_t rows = 0, cols = 0;
-  size_t row_stride = 0;                      ///< bytes between rows of the first plane
+  size_t row_stride = 0;                      ///< bytes between the beginnings of two rows of the
+                                              ///< first plane
   const std::byte* planes[kMostPlanes] = {};  ///< the planes of the matrix (block_layout.h)
-  const uint32_t* book = nullptr;             ///< code_books.h; null: the type has no code book
-  const uint16_t* bf16 = nullptr;             ///< copy [rows, bf16_stride]; null: there is none
+  const uint32_t* book = nullptr;             ///< code book (code_books.h); null: the type has none
+  const uint16_t* bf16 = nullptr;             ///< copy in bf16 [rows, bf16_stride]; null: there is
+                                              ///< none
   int64_t bf16_stride = 0;
-  Fp8Rows fp8;  ///< copy of all rows; empty: there is none
+  Fp8Rows fp8;  ///< copy of all rows in 8-bit floats; empty: there is none
 
-  /// Returns rows [begin, begin + count).
+  /// Returns a view of rows [begin, begin + count).
   MatrixView slice_rows(int64_t begin, int64_t count) const;
 };
 
-/// Returns the number of columns of a matrix's bf16 form. Columns of zeros are added, so that rows
-/// are aligned.
+/// Returns the number of columns of a matrix's bf16 copy. Columns of zeros are added, so that rows
+/// are aligned to 16 bytes.
 inline int64_t bf16_stride_of(int64_t cols) { return (cols + 7) / 8 * 8; }
 
 class Matrix {
  public:
   Matrix() = default;
-  /// Allocates a matrix [rows, cols]. on_device() must be true for the type. Uploader::put() fills
-  /// the matrix. Throws std::bad_alloc.
+  /// Allocates device memory for a matrix [rows, cols] of a type for which on_device() is true.
+  /// Uploader::put() fills the matrix. Throws std::bad_alloc.
   Matrix(DType type, int64_t rows, int64_t cols);
 
   MatrixView view() const { return view_; }
   int64_t rows() const { return view_.rows; }
   int64_t cols() const { return view_.cols; }
   size_t bytes() const { return planes_.bytes() + book_.bytes() + copy_bytes(); }
-  /// Returns the bytes of the copies.
+  /// Returns the size in bytes of the bf16 copy and the copy in 8-bit floats.
   size_t copy_bytes() const { return bf16_.bytes() + fp8_.bytes(); }
 
-  /// Makes a bf16 copy of the uploaded weights for prefill products. Does nothing for bf16 weights.
+  /// Makes a bf16 copy of the uploaded weights, which prefill products read. Does nothing if the
+  /// weights are bf16.
   void keep_bf16(Stream stream);
-  /// Makes a copy in 8-bit floats from the bf16 weights, whose rows are `stride` elements apart.
+  /// Makes a copy in 8-bit floats from bf16 weights, whose rows begin `stride` elements apart.
   void keep_fp8(Stream stream, const uint16_t* bf16, int64_t stride);
   void drop_copies();
 
@@ -59,17 +62,18 @@ class Matrix {
 };
 
 /// Copies weights to the device through two pinned buffers. While one buffer is transferred, all
-/// threads fill the other from the mapped file. Only one thread may call it at a time.
+/// threads fill the other from the mapped model file. Only one thread at a time may call its
+/// functions.
 class Uploader {
  public:
   static constexpr size_t kChunkBytes = size_t{32} << 20;
-  /// Queues copies on `stream`, which must outlive this object.
+  /// The copies are queued on `stream`, which must outlive this object.
   explicit Uploader(Stream stream, size_t chunk_bytes = kChunkBytes);
   ~Uploader();
 
-  /// Copies the rows of `weight` to `to`, beginning at row first_row. Both have the same type and
-  /// number of columns. A matrix may receive the rows of several tensors. Returns as soon as the
-  /// bytes of `weight` have been read.
+  /// Copies the rows of `weight` to rows first_row, first_row + 1 and so on of `to`, which must
+  /// have the same type and number of columns. One matrix may receive the rows of several tensors.
+  /// Returns as soon as the bytes of `weight` have been read.
   void put(const TensorView& weight, Matrix& to, int64_t first_row = 0);
   /// Copies `bytes` bytes from host memory to device memory.
   void put(const void* from, size_t bytes, void* to);

@@ -1,8 +1,8 @@
 #pragma once
-// Multiplies quantized weights by x in int8. Shared memory holds the code book, if there is one,
-// and the groups of 16 elements of x. A group is one 16-byte word and its factors (scale, scale *
-// sum). Group k of unit u is at index k * units + u. Neighbouring lanes then read neighbouring
-// words.
+// Multiplies weights of block types by x in int8. Shared memory holds the code book (if the type
+// has one) and the groups of 16 elements of x. A group consists of one 16-byte word and its factors
+// (scale, scale * sum). The elements of x that group k of weight unit u multiplies are at index
+// k * units + u, so that neighbouring lanes read neighbouring words.
 
 #include "ops/matmul/made_row.cuh"
 #include "ops/matmul/product_rows.cuh"
@@ -12,7 +12,7 @@ namespace longhaul::cuda {
 template <class Units, class Form>
 struct BlockMatvec {
   using Unit = typename Units::Unit;
-  using Row = int64_t;  // the row's first block
+  using Row = int64_t;  // first block of the weight row
   static constexpr int kGroups = Units::kGroups;
   static constexpr int kAhead = Form::kRows > 1
                                     ? 2
@@ -20,9 +20,9 @@ struct BlockMatvec {
 
   void* shared;
   uint32_t* book;         // [kBook]
-  Word4* q;               // [kRowsOfX][groups]
-  GroupFactors* f;        // [kRowsOfX][groups]
-  int groups, per_group;  // per chunk: number of groups, number of units
+  Word4* q;               // [kRowsOfX][groups] int8 of x
+  GroupFactors* f;        // [kRowsOfX][groups] factors of x
+  int groups, per_group;  // numbers of groups, and of units, in a chunk of columns
 
   __device__ static BlockMatvec in(void* shared, int chunk_cols) {
     BlockMatvec s;
@@ -75,7 +75,7 @@ struct BlockMatvec {
     finish_copies();
   }
 
-  /// Returns the index in shared memory of group `g` of the chunk.
+  /// Returns the index in shared memory of group `g` of a chunk of x.
   __device__ int slot(int g) const {
     constexpr int kPerBlock = Units::kBlock / 16;
     const GroupPlace place = Units::place(g % kPerBlock);
@@ -121,14 +121,14 @@ __global__ void __launch_bounds__(Form::kThreads, Form::kLeastBlocks)
   walk_rows<Form>(a, batches, BlockMatvec<Units, Form>::in(shared, a.chunk_cols));
 }
 
-/// Whether there is a gated kernel for the type. The kernel holds a unit of each of two rows in
-/// registers. For other types it would spill 4 to 320 bytes, and would be slower than two products
-/// and an activation.
+/// Whether the type has a gated kernel, which holds a unit of each of two rows in registers. For
+/// other types, such a kernel would spill 4 to 320 bytes of registers, and would be slower than two
+/// products followed by the activation.
 template <class Units>
 inline constexpr bool kGates = Units::kBlock <= 32;
 
-/// Returns the kernel for a type of the list. The result is empty for types that are not in the
-/// list.
+/// Returns the kernel for a type of the list. Returns an empty result if the list does not contain
+/// the type.
 template <class List>
 MatvecLaunch launch_among(List list, DType type, const MatvecWanted& wanted) {
   MatvecLaunch launch{};

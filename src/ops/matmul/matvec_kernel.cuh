@@ -1,9 +1,10 @@
 #pragma once
-// The common part of the matvec kernels. A thread block holds x in shared memory, in the format
-// that the weight type requires, and processes batches of weight rows. kLanes lanes read kRows rows
-// in parallel, 16 bytes each at a time. Loads run ahead of the products, across the ends of rows.
-// They begin while the previous kernel still computes x. If x does not fit into shared memory, all
-// rows are processed once per chunk of columns.
+// The parts of the matvec kernels that do not depend on the weight type. A thread block holds x in
+// shared memory, in the format that the weight type requires, and processes batches of weight rows.
+// A group of kLanes lanes reads kRows rows in parallel, 16 bytes each at a time. Weights are loaded
+// before they are needed, also across the ends of rows. The first loads begin while the previous
+// kernel still computes x. If x does not fit into shared memory, all weight rows are processed once
+// for each chunk of columns.
 
 #include <cuda_runtime.h>
 
@@ -26,61 +27,65 @@ struct MatvecArgs {
     int64_t y_stride;
     const float* bias;
     int add;
-    int end;  // the first batch after this job
+    int end;  // number of the first batch that belongs to a later job
   };
   Job jobs[kMostMatvecJobs];
   const void* x;
   int64_t x_stride;
-  int x_rows, x_bf16, x_aligned;  // x_aligned: four values can be loaded at once
+  int x_rows, x_bf16, x_aligned;  // x_aligned: whether four elements can be loaded at once
   Int8Rows int8;                  // x in int8
-  int made_at;  // offset in shared memory of a row that the kernel converts (made_row.cuh); 0: none
-  const float* norm;  // norm of that row; may be null
+  int made_at;  // offset in shared memory of a row that the kernel itself converts (made_row.cuh);
+                // 0: none
+  const float* norm;  // weight of that row's normalisation; null: none
   float eps;
   int cols, chunk_cols;
-  int beside;   // the previous kernel writes nothing that this kernel reads
-  Gated gated;  // gated forms: combines the results of jobs 0 and 1 into y of job 0
-  // Chosen forms: a thread block processes one choice. The results of choices are y_stride apart.
-  // The number of rows of a job is that of one expert's matrix, although the weight holds the
-  // matrices of all experts.
+  int beside;   // whether the previous kernel writes nothing that this kernel reads
+  Gated gated;  // for kGated: combines the results of jobs 0 and 1 into y of job 0
+  // For kChosen: a thread block processes one choice. The results of consecutive choices begin
+  // y_stride floats apart. `rows` of a job is the number of rows of one expert's matrix, although
+  // the weight holds the matrices of all experts.
   const ExpertChoice* chosen;
-  const int32_t* order;  // choice blockIdx.y is order[blockIdx.y]; null: blockIdx.y
+  const int32_t* order;  // block blockIdx.y computes choice order[blockIdx.y], or choice blockIdx.y
+                         // if null
   int choices_per_row;   // choices per row of x
 };
 
-/// Returns the bytes of shared memory for a row of `cols` elements that the kernel converts
-/// (made_row.cuh): its elements, the weights of the norm, and a sum per warp.
+/// Returns the size in bytes of the shared memory for a row of `cols` elements that the kernel
+/// itself converts (made_row.cuh): its elements and, if it is normalised, the weights and one sum
+/// per warp.
 inline size_t made_row_bytes(int64_t cols, bool with_norm) {
   return static_cast<size_t>(cols + (with_norm ? cols + kMostWarps : 0)) * sizeof(float);
 }
 
 enum class MatvecKind : uint8_t {
   kRows,    ///< all rows of x and whole matrices
-  kChosen,  ///< a thread block processes the row and the matrix of one choice
-  kGated    ///< one row of x; rows with equal numbers of two matrices are processed together
+  kChosen,  ///< each thread block processes the row and the matrix of one choice of an expert
+  kGated    ///< one row of x; row i of two matrices is processed together, for each i
 };
 
-/// The form of a kernel. It processes kRowsOfX rows of x, and missing rows are zeros. kLanes lanes
-/// read each row of weights.
+/// The form of a kernel. It processes kRowsOfX rows of x. If there are fewer rows, the missing ones
+/// are zeros. kLanes lanes read each row of weights together.
 template <int kM, int kL, MatvecKind kind = MatvecKind::kRows>
 struct MatvecForm {
   static constexpr int kRowsOfX = kM, kLanes = kL;
   static constexpr bool kChosen = kind == MatvecKind::kChosen;
   static constexpr bool kGated = kind == MatvecKind::kGated;
   static_assert(kind == MatvecKind::kRows || kRowsOfX == 1);
-  /// Whether the kernel can convert a row itself (made_row.cuh).
+  /// Whether the kernel can convert a row of x itself (made_row.cuh).
   static constexpr bool kMakesRow = kM == 1 && !kChosen;
   static constexpr int kThreads = 512;
-  /// Rows of weights that are read together.
+  /// Number of weight rows that a group of lanes reads together.
   static constexpr int kRows = kM == 1 && !kGated ? 1 : 2;
   static constexpr int kLeastBlocks = kM == 1 ? 2 : 1;
   static constexpr int kOutputs = kGated ? 1 : kRows;
   static constexpr int kBatch = kThreads / kLanes * kOutputs;
 };
 
-// Data that earlier kernels wrote is read past the L1 cache (ld.global.cg). A kernel that overlaps
-// with earlier kernels could find stale data there.
+// Kernels bypass the L1 cache (ld.global.cg) when they read data that earlier kernels wrote. A
+// kernel that overlaps with earlier kernels could find stale data in the L1 cache.
 
-/// Loads four values of row m from column `col` on. Values beyond the last row or column are zeros.
+/// Loads four elements of row m, beginning with column `col`. Elements beyond the last row or
+/// column are zeros.
 __device__ inline float4 load_x4(const MatvecArgs& a, int m, int col) {
   float4 v = {0, 0, 0, 0};
   if (m >= a.x_rows) return v;
@@ -125,9 +130,10 @@ __device__ __forceinline__ float sum_of_lanes(float sum) {
   return sum;
 }
 
-/// Sums over the lanes of a row. One lane writes the sum to y, or adds it to y if `more` is true.
-/// `above` is the number of weight rows of earlier jobs. `choice` is the number of the choice in
-/// chosen forms.
+/// Adds up the partial sums of the lanes that read a weight row. One lane writes the result plus
+/// the bias to y. If `more` is true (a chunk of columns after the first one), it adds the result to
+/// y instead. `above` is the number of weight rows that precede the expert's matrix, and `choice`
+/// is the number of the choice. Both are 0 unless the form is kChosen.
 template <class Form>
 __device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t first_row,
                                            int64_t above, int choice, int x_rows, bool more,
@@ -148,7 +154,7 @@ __device__ __forceinline__ void write_sums(const MatvecArgs::Job& job, int64_t f
   }
 }
 
-/// Like write_sums(), for gated forms.
+/// Like write_sums(), for the form kGated.
 template <class Form>
 __device__ __forceinline__ void write_gated(const MatvecArgs& a, int64_t row,
                                             float (&sums)[Form::kRows][Form::kRowsOfX]) {
@@ -159,10 +165,10 @@ __device__ __forceinline__ void write_gated(const MatvecArgs& a, int64_t row,
   sums[0][0] = sums[1][0] = 0;
 }
 
-/// Iterates with a group of lanes over the batches of its thread block, for one chunk of columns.
-/// Product must define Unit (16 bytes of weights and the data that belongs to them), kAhead (number
-/// of units loaded ahead), Row (the start of a weight row), and the functions row_of(), load() and
-/// add().
+/// Iterates over the batches of weight rows of a thread block, for one chunk of columns. Each group
+/// of lanes has its own object. Product must define Unit (16 bytes of weights and the data that
+/// belongs to them), kAhead (the number of units that are loaded before they are needed), Row (the
+/// start of a weight row), and the functions row_of(), load() and add().
 template <class Form, class Product>
 class RowWalk {
  public:
@@ -173,7 +179,8 @@ class RowWalk {
     }
   }
 
-  /// Starts the first loads.
+  /// Starts the loads of the first kAhead units of a chunk of columns. The chunk has `cols`
+  /// columns, beginning with column `first`.
   __device__ void begin(int first, int cols) {
     first_ = first;
     units_ = Product::units(cols);
@@ -186,7 +193,7 @@ class RowWalk {
     for (int i = 0; i < Product::kAhead; ++i) load(loaded_[i]);
   }
 
-  /// Processes everything that begin() started. x must be in shared memory.
+  /// Processes all batches. begin() must have been called, and x must be in shared memory.
   __device__ void finish(const Product& product) {
     Sums sums = {};
     while (add_ahead(product, sums, std::make_integer_sequence<int, Product::kAhead>())) {
@@ -196,15 +203,16 @@ class RowWalk {
  private:
   using Sums = float[Form::kRows][Form::kRowsOfX];
 
-  /// Processes kAhead units. Each loaded unit has its own registers. The compiler would not unroll
-  /// such a large loop, so it is written with an index sequence.
+  /// Processes kAhead units. Each loaded unit has its own registers, so the loop over units must be
+  /// unrolled. The compiler would not unroll such a large loop, so it is written with an index
+  /// sequence.
   template <int... I>
   __device__ __forceinline__ bool add_ahead(const Product& product, Sums& sums,
                                             std::integer_sequence<int, I...>) {
     return (add_one(product, loaded_[I], sums) && ...);
   }
-  /// Adds the loaded units and loads the next ones in their place. Returns false after the last
-  /// unit.
+  /// Adds the products of the loaded units to the sums, and loads the next units in their place.
+  /// Returns false after the last unit.
   __device__ __forceinline__ bool add_one(const Product& product,
                                           typename Product::Unit (&loaded)[Form::kRows],
                                           Sums& sums) {
@@ -242,7 +250,7 @@ class RowWalk {
   __device__ int64_t above(const MatvecArgs::Job& job) const {
     return Form::kChosen ? expert_ * job.rows : 0;
   }
-  /// Returns the job of row r among the rows that are being loaded.
+  /// Returns the job of row r (of kRows) among the weight rows that are being loaded.
   __device__ __forceinline__ const MatvecArgs::Job& job_of(int r) const {
     return a.jobs[Form::kGated ? r : ahead_.job];
   }
@@ -276,17 +284,18 @@ class RowWalk {
   int batches_, first_, units_;
   int choice_ = 0, expert_ = 0;
   Place ahead_, done_;
-  typename Product::Row rows_[Form::kRows];  // rows being loaded
+  typename Product::Row rows_[Form::kRows];  // weight rows that are being loaded
   typename Product::Unit loaded_[Product::kAhead][Form::kRows];
 };
 
-/// Computes the thread block's part of y. The matvec kernels consist of this function.
-/// product.begin(args) starts loads of data that earlier kernels do not write. product.stage(args,
-/// first column, columns) stores x in shared memory.
+/// Computes the part of y that belongs to this thread block. A matvec kernel consists of a call of
+/// this function. product.begin(args) starts loads of data that earlier kernels do not write.
+/// product.stage(args, first column, columns) stores x in shared memory.
 template <class Form, class Product>
 __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
                                           const Product& product) {
-  if (Form::kChosen && !a.beside) wait_for_earlier_kernels();  // earlier kernels write the choice
+  // An earlier kernel writes the choices.
+  if (Form::kChosen && !a.beside) wait_for_earlier_kernels();
   RowWalk<Form, Product> walk(a, batches);
   for (int first = 0; first < a.cols; first += a.chunk_cols) {
     const int cols = min(a.chunk_cols, a.cols - first);
@@ -305,32 +314,33 @@ __device__ __forceinline__ void walk_rows(const MatvecArgs& a, int batches,
   if (a.beside) wait_for_earlier_kernels();
 }
 
-/// Returns the number of thread blocks with `shared` bytes each that the device can run at the same
-/// time. If necessary, permits the kernel to use more than 48 KiB of shared memory. The result is
+/// Returns how many thread blocks with `shared` bytes of shared memory each the device can run at
+/// the same time. If `shared` exceeds 48 KiB, first allows the kernel to use so much. The result is
 /// cached.
 int resident_blocks(const void* kernel, int threads, size_t shared);
 
-/// Returns the shared memory that a thread block may use on the current device.
+/// Returns the size in bytes of the shared memory that a thread block may use on the current
+/// device.
 size_t most_shared_memory();
 
 using MatvecKernel = void (*)(MatvecArgs args, int batches);
 
 struct MatvecLaunch {
   MatvecKernel kernel;
-  int threads, batch;    // weight rows that a thread block processes at a time
-  size_t bytes_per_256;  // shared memory per 256 columns
-  size_t bytes_beside;   // shared memory that does not depend on the columns
+  int threads, batch;    // batch: number of weight rows that a thread block processes at a time
+  size_t bytes_per_256;  // bytes of shared memory per 256 columns
+  size_t bytes_beside;   // bytes of shared memory that do not depend on the columns
 };
 
-/// The requested form of a kernel: the number of rows of x, and the number of lanes (32, or 8 for
-/// one row).
+/// The requested form of a kernel: the number of rows of x, and the number of lanes per weight row
+/// (32, or 8 if there is one row of x).
 struct MatvecWanted {
   MatvecKind kind = MatvecKind::kRows;
   int64_t rows = 1;
   int lanes = 32;
 };
 
-/// Calls f with the requested MatvecForm as a type.
+/// Calls f with the MatvecForm that matches the request.
 template <class Function>
 auto with_form(const MatvecWanted& wanted, Function&& f) {
   if (wanted.kind == MatvecKind::kChosen) return f(MatvecForm<1, 32, MatvecKind::kChosen>());
@@ -340,8 +350,8 @@ auto with_form(const MatvecWanted& wanted, Function&& f) {
   return wanted.rows <= 4 ? f(MatvecForm<4, 32>()) : f(MatvecForm<8, 32>());
 }
 
-/// Each function returns the kernel for a type. The functions for block types cover one list of
-/// block_units.h each, and return no kernel for other types.
+/// Each function returns the kernel for a weight type. The functions for block types each cover one
+/// list of block_units.h. They return no kernel for types that are not in their list.
 MatvecLaunch plain_matvec(DType type, const MatvecWanted& wanted);
 MatvecLaunch matvec_of_32(DType type, const MatvecWanted& wanted);
 MatvecLaunch matvec_of_256(DType type, const MatvecWanted& wanted);

@@ -1,6 +1,7 @@
 #pragma once
-// The second matrix (B) of an adapter in the format for decode: int8, with a scale for every output
-// and each 32 elements of the rank. Rows of B are short, so reading them one by one would be slow.
+// The second matrix (B) of a low-rank adapter in the format that decoding reads: int8, with a scale
+// for each output and each 32 elements of the rank. Rows of B are short, so reading them one by one
+// would be slow.
 
 #include <cstdint>
 #include <span>
@@ -12,8 +13,8 @@ namespace longhaul {
 
 class ActivationRows;
 
-/// Bytes of a block of 16 outputs and 32 elements of the rank. The block holds eight pieces of [16
-/// outputs][4 elements of the rank] as q + 128, and then 16 scales in f32.
+/// Size in bytes of a block of 16 outputs and 32 elements of the rank. The block holds eight pieces
+/// of [16 outputs][4 elements of the rank] as q + 128, and then 16 scales in f32.
 inline constexpr int64_t kPackedBlockBytes = 512 + 64;
 
 class PackedOutputs {
@@ -37,12 +38,13 @@ class PackedOutputs {
 
 struct PackedJob {
   const PackedOutputs* b;
-  const ActivationRows* t;  ///< quantized, [rows, rank]
-  int64_t row;              ///< row of t
+  const ActivationRows* t;  ///< [rows, rank]: scale * (x A^T), see low_rank.h; quantize() must have
+                            ///< been called
+  int64_t row;              ///< number of the row of t
   float* y;                 ///< [outputs]
 };
 
-/// Adds B t to y for all jobs, in one parallel region.
+/// Adds B t to y for each job, in one parallel region. t is one row of PackedJob::t.
 void add_packed(std::span<const PackedJob> jobs);
 
 }  // namespace longhaul

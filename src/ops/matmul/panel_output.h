@@ -1,5 +1,6 @@
 #pragma once
-// Writes the results of the panel kernels, which are blocks of sums [32, 32]. For *.isa.cc only.
+// Writes the results of the panel kernels, which are blocks of 32 x 32 sums. Include this only in
+// *.isa.cc files, which are compiled once per instruction set.
 
 #include "ops/core/isa/simd.h"
 #include "ops/matmul/panel_gemm.h"
@@ -20,10 +21,10 @@ static inline void write_block(const float* c, int rows, int outputs, const floa
   }
 }
 
-/// Serves as PanelGemmKernels::begin and end for kernels that need no preparation.
+/// Implements PanelGemmKernels::begin and ::end for kernels that need no preparation.
 static inline void nothing() {}
 
-/// Computes the gating function (ops/core/swiglu.h). For SwiGLU it is x / (1 + e^-x) * up.
+/// Computes the gated activation (ops/core/swiglu.h). For SwiGLU it is x / (1 + e^-x) * up.
 static inline Vec gated(const Gating& how, Vec x, Vec up) {
   if (how.limit > 0) {
     const Vec most = splat(how.limit), least = splat(-how.limit);
@@ -34,7 +35,7 @@ static inline Vec gated(const Gating& how, Vec x, Vec up) {
   Vec s = x;
   if (how.cubic != 0) s = fma(x * x * splat(how.cubic), x, x);
   if (how.slope != 1) s *= splat(how.slope);
-  const Vec clamped = max(s, splat(-80.0f));  // e^80 is finite, and the quotient is 0 in f32
+  const Vec clamped = max(s, splat(-80.0f));  // e^80 is finite, and the quotient becomes 0 in f32
   const Vec power = exp2_precise(clamped * splat(-1.44269504f));
   return x * up / (splat(1.0f) + power);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Multiplies weight rows of f32, f16 or bf16 by f32 activations. Sums are f32.
+// Multiplies weight rows in f32, f16 or bf16 by f32 activations, with f32 sums.
 
 #include "ops/core/isa/prefetch.h"
 #include "ops/core/isa/simd.h"
@@ -32,7 +32,7 @@ struct BF16Weights {
   }
 };
 
-/// Prevents the compiler from loading v again for each use.
+/// Keeps the compiler from loading v again for each use.
 [[gnu::always_inline]] inline void keep_in_register(Vec& v) {
 #ifdef __AVX512F__
   asm("" : "+v"(v));
@@ -43,8 +43,9 @@ struct BF16Weights {
 #endif
 }
 
-/// Multiplies weight rows [r, r + W) by rows [first, first + M) of x. Each product has two sums,
-/// which hides the latency of additions. The order of additions is the same for every W and M.
+/// Multiplies weight rows [r, r + W) by rows [first, first + M) of x. Each dot product has two
+/// partial sums, which hides the latency of additions. The order of additions does not depend on W
+/// and M.
 template <class Type, int W, int M>
 [[gnu::always_inline]] inline void plain_products(const MatvecRows& a, int64_t r, int64_t first) {
   const int64_t n = a.cols;
@@ -86,8 +87,9 @@ template <class Type, int W, int M>
   }
 }
 
-/// Numbers of weight rows and of rows of x that are multiplied together, so that all sums fit into
-/// the registers. For further rows of x, weight rows are read again from the L1 cache.
+/// Numbers of weight rows and of rows of x that are multiplied together. They are so small that all
+/// sums fit into the registers. If x has more rows, the weight rows are read again from the L1
+/// cache.
 #if defined(__AVX512F__)
 inline constexpr int kWeightRowsAtOnce = 2, kRowsOfXAtOnce = 4;
 #else

@@ -1,8 +1,8 @@
 #pragma once
-// Dot products of one weight row in plain loops, for any type with scales() and unpack()
+// Dot products of one weight row in plain loops, for any block type with scales() and unpack()
 // (weight_blocks.h). Unlike in RowSums, the number of rows of x is not a template argument.
 // Unpacking dominates the time, and one template instance per type compiles four times as fast as
-// four instances. For *.isa.cc only.
+// four instances. Include this only in *.isa.cc files, which are compiled once per instruction set.
 
 #include "ops/matmul/matvec_kernels.h"
 
@@ -13,7 +13,7 @@ namespace {
 inline constexpr int kMostRowsOfX = 8;
 
 /// Computes a * b + c with fixed rounding. Otherwise the compiler could fuse the operations in one
-/// copy of a loop and not in another. The last bits of a row would then depend on the number of
+/// copy of a loop and not in another. The last bits of a result would then depend on the number of
 /// rows.
 [[gnu::always_inline]] inline float fixed_multiply_add(float a, float b, float c) {
 #ifdef __FMA__
@@ -23,7 +23,7 @@ inline constexpr int kMostRowsOfX = 8;
 #endif
 }
 
-/// A number of rows that is known at compile time.
+/// A number of rows of x that is known at compile time.
 template <int n>
 struct Rows {
   constexpr operator int() const { return n; }
@@ -33,7 +33,7 @@ template <class Type>
 class PlainRowSums {
  public:
   PlainRowSums() = default;
-  /// `rows` is 1 to kMostRowsOfX.
+  /// `rows` is the number of rows of x, from 1 to kMostRowsOfX.
   explicit PlainRowSums(int rows) : rows_(rows) {}
 
   void add_group(const uint8_t* p, const ActivationGroup* const* x, int64_t g) {

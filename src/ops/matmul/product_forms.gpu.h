@@ -1,6 +1,6 @@
 #pragma once
-// The GPU implementation of DeviceMatrix and DeviceInput (ops/core/device_ops.h). A pass is one
-// forward pass of the model.
+// DeviceMatrix and DeviceInput (ops/core/device_ops.h) on a GPU. A pass is one forward pass of the
+// model.
 
 #include <memory>
 #include <utility>
@@ -26,16 +26,17 @@ class OwnMatrix : public DeviceMatrix {
   int64_t cols() const override { return matrix_.cols(); }
   size_t bytes() const override { return matrix_.bytes(); }
   MatrixView view() const { return matrix_.view(); }
-  /// Returns the view for prefill products. It may first make a bf16 copy, if memory suffices.
+  /// Returns the view for products of many prefill rows. If it has no bf16 copy of the weights, but
+  /// enough passes have needed one and memory suffices, first makes the copy.
   MatrixView view_for_many(GpuQueue& queue) const {
     if (matrix_.view().bf16 == nullptr && wants_copy(WeightCopies::kPassesBefore)) {
       copies_->make_bf16(queue.handle(), matrix_, queue.memory_left());
     }
     return matrix_.view();
   }
-  /// Returns the copy in 8-bit floats. It is made from the bf16 weights, whose rows are `stride`
-  /// elements apart. The result is empty if too few passes have requested a copy, or if memory does
-  /// not suffice.
+  /// Returns the copy of the weights in 8-bit floats. If it does not exist, it is made from the
+  /// bf16 weights, whose rows begin `stride` elements apart. Returns an empty result if too few
+  /// passes have needed a copy, or if memory does not suffice.
   Fp8Rows kept_fp8(GpuQueue& queue, const uint16_t* bf16, int64_t stride) const {
     if (wants_copy(WeightCopies::kFp8PassesBefore)) {
       copies_->make_fp8(queue.handle(), matrix_, bf16, stride, queue.memory_left());
@@ -44,12 +45,13 @@ class OwnMatrix : public DeviceMatrix {
   }
 
  private:
-  /// Counts a pass that would gain from a copy. Returns whether there have been enough of them.
+  /// Counts a pass that could use a copy. Returns whether more than `passes_before` passes have
+  /// been counted and copies may still be made.
   bool wants_copy(int passes_before) const {
     return copies_->wanted() && ++passes_ > passes_before;
   }
 
-  mutable Matrix matrix_;  ///< mutable, because a copy does not change the weights
+  mutable Matrix matrix_;  ///< mutable, because making a copy does not change the weights
   std::shared_ptr<WeightCopies> copies_;
   mutable int passes_ = 0;
 };
@@ -58,9 +60,9 @@ inline MatrixView view_of(const DeviceMatrix& matrix) {
   return static_cast<const OwnMatrix&>(matrix).view();
 }
 
-/// An input in bf16. Rows that are multiplied by stored weights are also kept in int8. Some
-/// products can convert a single row themselves. The row is therefore converted only when another
-/// operation needs the converted forms.
+/// The DeviceInput of a GPU, in bf16. Rows that are multiplied by the stored weights directly also
+/// have an int8 form. Some matvec kernels can convert a single row themselves. Such a row is
+/// therefore converted only when another operation needs the converted forms.
 class OwnInput : public DeviceInput {
  public:
   explicit OwnInput(GpuQueue& queue, bool fp8 = false)
@@ -80,20 +82,21 @@ class OwnInput : public DeviceInput {
     bf16_.at_least(static_cast<size_t>(rows * cols) * sizeof(uint16_t));
     if (both_) int8_.at_least(int8_bytes(rows, cols));
   }
-  /// Sets the rows to x [rows, cols], which must stay unchanged until their last product. If `norm`
-  /// [cols] is not null, the rows are normalised.
+  /// Sets the rows to x [rows, cols], which must stay unchanged until the last product that reads
+  /// the input. If `norm` [cols] is not null, RMS normalisation with this weight is applied to each
+  /// row.
   void make(const float* x, const float* norm, float eps, int64_t rows, int64_t cols);
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  /// Returns whether the int8 form exists in addition to bf16. It does not exist for prefill rows
-  /// that use expanded weights, or if cols is not a multiple of 32.
+  /// Returns whether the int8 form exists in addition to bf16. It does not exist if weights are
+  /// converted to bf16 for the rows (many prefill rows), or if cols is not a multiple of 32.
   bool both() const { return both_; }
   uint16_t* bf16() const {
     make_forms();
     return static_cast<uint16_t*>(bf16_.data);
   }
-  /// Returns whether prefill products use 8-bit floats.
+  /// Returns whether prefill products multiply 8-bit floats.
   bool multiplies_fp8() const { return multiplies_fp8_; }
   /// Returns the rows in 8-bit floats. They are converted once for all products.
   Fp8Rows fp8() const;
@@ -103,12 +106,14 @@ class OwnInput : public DeviceInput {
   MatvecInput for_matvec() const {
     return {.x = bf16(), .bf16 = true, .rows = rows_, .cols = cols_, .int8 = forms().int8};
   }
-  /// Returns the input for products that can convert a single row themselves.
+  /// Returns the input for matvec kernels. If it is a single row that the kernels can convert
+  /// themselves, it is passed unconverted.
   MatvecInput for_products() const;
 
  private:
   struct MadeOf {
-    const float* x = nullptr;  ///< null: the converted forms exist
+    const float* x = nullptr;  ///< row that has not been converted yet; null: the converted forms
+                               ///< exist
     const float* norm = nullptr;
     float eps = 0;
   };

@@ -1,6 +1,6 @@
 #pragma once
 // Writes rows in the formats that matrix products read. Eight neighbouring lanes hold a block of 32
-// values, four values each.
+// elements, four elements each.
 
 #include <cuda_runtime.h>
 
@@ -12,13 +12,14 @@ __device__ __forceinline__ int rounded_int8(float x, float inverse) {
   return static_cast<int>(bits_of(__fadd_rn(__fmul_rn(x, inverse), 12582912.0f)) - 0x4b400000u);
 }
 
-/// Four values in int8, and the factors of their group of 16.
+/// Four elements in int8, and the factors of their group of 16.
 struct RoundedFour {
   uint32_t q;
   GroupFactors group;
 };
 
-/// Rounds four values to int8. All lanes of the warp must call it, with zeros for missing values.
+/// Rounds four elements to int8. All lanes of the warp must call it. Lanes without elements pass
+/// zeros.
 __device__ __forceinline__ RoundedFour round_four(float4 v) {
   float amax = fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w)));
 #pragma unroll
@@ -45,7 +46,7 @@ __device__ __forceinline__ void write_int8(const Int8Rows& to, int64_t row, int 
   if (col % 16 == 0) to.factors[at] = four.group;
 }
 
-/// Like write_int8(), for all formats in `to`.
+/// Like write_int8(), but writes all formats of `to`.
 __device__ __forceinline__ void write_rows(const ProductRows& to, int64_t row, int col, float4 v,
                                            bool present) {
   if (present) {

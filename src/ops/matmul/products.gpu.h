@@ -1,6 +1,6 @@
 #pragma once
-// Multiplies rows by stored weights. For decode rows, the weights are read as stored. For prefill
-// rows, one matrix at a time is expanded to bf16 or rounded to 8-bit floats.
+// Multiplies rows by stored weights. Decode rows are multiplied by the stored weights directly. For
+// prefill rows, one matrix at a time is first converted to bf16 or rounded to 8-bit floats.
 
 #include <memory>
 #include <span>
@@ -16,21 +16,21 @@ class Products {
       : queue_(queue), expanded_(queue), rounded_(queue), partial_(queue), counters_(queue) {}
 
   void linear(const OwnInput& x, std::span<const DeviceLinear> products);
-  /// Computes y [rows, outputs] = x w^T for bf16 rows. If `add` is true, the product is added to y.
-  /// All arrays are packed.
+  /// Computes y [rows, outputs] = x w^T for rows in bf16. If `add` is true, the product is added to
+  /// y. All arrays are contiguous.
   void many(const uint16_t* x, int64_t rows, const MatrixView& w, float* y, bool add = false);
-  /// Computes y [rows, outputs] = x w^T in bf16, packed.
+  /// Computes y [rows, outputs] = x w^T in bf16. y is contiguous.
   void many_bf16(const OwnInput& x, const OwnMatrix& weight, uint16_t* y);
-  /// Computes dx [rows, cols] = dy w, where dy has the shape [rows, outputs]. If `add` is true, the
-  /// product is added to dx. All arrays are packed.
+  /// Computes dx [rows, cols] = dy w, where dy is [rows, outputs]. If `add` is true, the product is
+  /// added to dx. All arrays are contiguous.
   void back(const OwnInput& dy, const OwnMatrix& weight, float* dx, bool add);
 
   Gemm& gemm();
-  /// Throws UserError if the card or the library does not support products of 8-bit floats.
+  /// Throws UserError if the GPU or cuBLASLt does not support products of 8-bit floats.
   void require_fp8();
 
  private:
-  /// Weights in bf16. Rows are `stride` elements apart.
+  /// Weights in bf16. Rows begin `stride` elements apart.
   struct Bf16Rows {
     const uint16_t* numbers;
     int64_t stride;

@@ -1,7 +1,9 @@
 #pragma once
-// Expands each block type to f32 in plain loops, which compilers vectorise. Faster kernels must
-// produce bitwise equal results. Layouts are those of ggml (ggml-common.h) and of the gguf package
-// (quants.py). For *.isa.cc only; all names are in the namespace of the instruction-set level.
+// Converts each block type to f32 in plain loops, which compilers vectorise. Faster kernels must
+// produce bitwise equal results. The comment at each type lists the fields of its blocks in order.
+// The layouts are those of ggml (ggml-common.h) and of the gguf package (quants.py). Include this
+// only in *.isa.cc files, which are compiled once per instruction set. All names are in the
+// namespace of the instruction-set level.
 
 #include <cstdint>
 
@@ -20,8 +22,8 @@ inline float load_half(const uint8_t* p) {
 #endif
 }
 
-/// Expands 32 elements of 4 bits. The low nibbles of 16 bytes are elements 0 to 15, and the high
-/// nibbles are elements 16 to 31.
+/// Converts 32 elements of 4 bits to scale * (quant - zero) + offset. The low nibbles of 16 bytes
+/// are elements 0 to 15, and the high nibbles are elements 16 to 31.
 inline void expand_nibbles(const uint8_t* qs, float scale, int zero, float offset, float* out) {
   for (int i = 0; i < 16; ++i) {
     out[i] = scale * static_cast<float>((qs[i] & 15) - zero) + offset;
@@ -29,7 +31,7 @@ inline void expand_nibbles(const uint8_t* qs, float scale, int zero, float offse
   }
 }
 
-/// Expands 32 elements of 5 bits. `high` holds the fifth bit of each element.
+/// Like expand_nibbles(), for 32 elements of 5 bits. Bit i of `high` is the fifth bit of element i.
 inline void expand_5_bits(const uint8_t* qs, uint32_t high, float scale, int zero, float offset,
                           float* out) {
   for (int i = 0; i < 16; ++i) {
@@ -40,29 +42,29 @@ inline void expand_5_bits(const uint8_t* qs, uint32_t high, float scale, int zer
   }
 }
 
-// Types with a zero point add -0.0f, because x + -0.0f is x even for x = -0.0f.
-struct Q4_0 {  // f16 d, 16 bytes
+// Types without a minimum pass -0.0f as their offset, because x + -0.0f is x even for x = -0.0f.
+struct Q4_0 {  // f16 d, 16 bytes of nibbles
   static constexpr int kElements = 32, kBytes = 18;
   static void expand(const uint8_t* b, float* out) {
     expand_nibbles(b + 2, load_half(b), 8, -0.0f, out);
   }
 };
 
-struct Q4_1 {  // f16 d, f16 m, 16 bytes
+struct Q4_1 {  // f16 d, f16 m, 16 bytes of nibbles
   static constexpr int kElements = 32, kBytes = 20;
   static void expand(const uint8_t* b, float* out) {
     expand_nibbles(b + 4, load_half(b), 0, load_half(b + 2), out);
   }
 };
 
-struct Q5_0 {  // f16 d, 32 high bits, 16 bytes
+struct Q5_0 {  // f16 d, 32 high bits, 16 bytes of nibbles
   static constexpr int kElements = 32, kBytes = 22;
   static void expand(const uint8_t* b, float* out) {
     expand_5_bits(b + 6, load_u32(b + 2), load_half(b), 16, -0.0f, out);
   }
 };
 
-struct Q5_1 {  // f16 d, f16 m, 32 high bits, 16 bytes
+struct Q5_1 {  // f16 d, f16 m, 32 high bits, 16 bytes of nibbles
   static constexpr int kElements = 32, kBytes = 24;
   static void expand(const uint8_t* b, float* out) {
     expand_5_bits(b + 8, load_u32(b + 4), load_half(b), 0, load_half(b + 2), out);
@@ -80,7 +82,7 @@ struct Q8_0 {  // f16 d, 32 signed bytes
 struct Q3_K {  // 32 bytes of high bits, 64 bytes of 2-bit quants, 16 6-bit scales, f16 d
   static constexpr int kElements = 256, kBytes = 110;
 
-  /// Returns the scale of 16 elements, from -32 to 31.
+  /// Returns the scale of the i-th 16 elements, from -32 to 31.
   static int scale(const uint8_t* packed, int i) {
     const int low = i < 8 ? packed[i] & 15 : packed[i - 8] >> 4;
     const int high = (packed[8 + i % 4] >> (2 * (i / 4))) & 3;
@@ -114,7 +116,7 @@ struct ScalesAndMins {
   }
 };
 
-struct Q4_K {  // f16 d, f16 dmin, 12 bytes of scales, 128 bytes
+struct Q4_K {  // f16 d, f16 dmin, 12 bytes of scales, 128 bytes of nibbles
   static constexpr int kElements = 256, kBytes = 144;
   static void expand(const uint8_t* b, float* out) {
     const float d = load_half(b), dmin = load_half(b + 2);
@@ -131,7 +133,7 @@ struct Q4_K {  // f16 d, f16 dmin, 12 bytes of scales, 128 bytes
   }
 };
 
-struct Q5_K {  // f16 d, f16 dmin, 12 bytes of scales, 32 bytes of high bits, 128 bytes
+struct Q5_K {  // f16 d, f16 dmin, 12 bytes of scales, 32 bytes of high bits, 128 bytes of nibbles
   static constexpr int kElements = 256, kBytes = 176;
   static void expand(const uint8_t* b, float* out) {
     const float d = load_half(b), dmin = load_half(b + 2);
@@ -168,7 +170,7 @@ struct Q6_K {  // 128 bytes of low nibbles, 64 bytes of high bit pairs, 16 signe
   }
 };
 
-/// The levels of the 4-bit quants of IQ4_NL and IQ4_XS.
+/// The levels (the numbers that nibbles 0 to 15 represent) of IQ4_NL and IQ4_XS.
 inline constexpr float kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                          1,    13,   25,  38,  53,  69,  89,  113};
 
@@ -179,15 +181,16 @@ inline void expand_iq4(const uint8_t* qs, float scale, float* out) {
   }
 }
 
-struct IQ4_NL {  // f16 d, 16 bytes
+struct IQ4_NL {  // f16 d, 16 bytes of nibbles
   static constexpr int kElements = 32, kBytes = 18;
   static void expand(const uint8_t* b, float* out) { expand_iq4(b + 2, load_half(b), out); }
 };
 
-struct IQ4_XS {  // f16 d, u16 high bits of scales, 4 bytes of low bits, 128 bytes
+struct IQ4_XS {  // f16 d, u16 high bits of scales, 4 bytes of low bits of scales, 128 bytes of
+                 // nibbles
   static constexpr int kElements = 256, kBytes = 136;
 
-  /// Returns the scale of 32 elements, from -32 to 31.
+  /// Returns the scale of the 32 elements of sub-block `sub`, from -32 to 31.
   static int scale(const uint8_t* b, int sub) {
     const int low = (b[4 + sub / 2] >> (sub % 2 * 4)) & 15;
     const int high = (load_u16(b + 2) >> (2 * sub)) & 3;

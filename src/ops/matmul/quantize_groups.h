@@ -1,5 +1,5 @@
 #pragma once
-// Converts f32 activations to int8 groups.
+// Converts f32 activations to ActivationGroups (matvec.h).
 
 #include <cstring>
 
@@ -9,9 +9,9 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Quantizes block `b` of 32 elements of a group. It has `count` values, followed by zeros. Values
-/// are rounded to nearest even at every instruction-set level, because adding 1.5 * 2^23 leaves the
-/// integer in the low bits.
+/// Quantizes block `b` of 32 elements of a group. x holds `count` elements, and the others are
+/// zeros. Elements are rounded to nearest even at every instruction-set level. After the addition
+/// of 1.5 * 2^23, the low bits of a float are the rounded integer.
 inline void quantize_block(const float* x, int count, int b, ActivationGroup& g) {
   float padded[32] = {};
   if (count < 32) {
@@ -24,9 +24,9 @@ inline void quantize_block(const float* x, int count, int b, ActivationGroup& g)
     const float a = __builtin_fabsf(x[i]);
     amax = a > amax ? a : amax;
   }
-  // The inverse of smaller values would overflow.
+  // The inverse of a smaller number would overflow.
   const float inverse = amax > 1e-36f ? 127.0f / amax : 0.0f;
-  uint32_t rounded[32];  // NaN or infinity (corrupt weights) may give any value and wrap around
+  uint32_t rounded[32];  // NaN or infinity, caused by corrupt weights, may give any number
 #pragma omp simd
   for (int i = 0; i < 32; ++i) {
     float shifted = x[i] * inverse;

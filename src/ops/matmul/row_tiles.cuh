@@ -1,10 +1,10 @@
 #pragma once
 // The kernel of row_tiles.gpu.h. A thread block multiplies 256 weight rows by all rows of x, and
-// each of its 16 warps has 16 of the weight rows. Weights are loaded from memory into registers of
-// the lane that multiplies them. Lane l reads units of 16 or more weights of rows l / 4 and l / 4 +
-// 8, one chunk of columns ahead. Tensor cores sum over columns, so columns may be in any order that
-// is the same in x. If the columns are divided among several thread blocks, the block that ends
-// last adds their sums in order.
+// each of its 16 warps has 16 of the weight rows. Weights are loaded from memory into the registers
+// of the lane that multiplies them. Lane l reads units of 16 or more weights of rows l / 4 and
+// l / 4 + 8, one chunk of columns before they are multiplied. Tensor cores sum over columns, so
+// columns may be in any order, as long as x has the same order. If the columns are split among
+// several thread blocks, the last of these to finish adds up their sums, in a fixed order.
 
 #include <cuda_runtime.h>
 
@@ -18,7 +18,7 @@
 namespace longhaul::cuda {
 
 inline constexpr int kTileOutputs = 256, kTileThreads = 512;
-inline constexpr int kTileStages = 3;  ///< chunks of x in shared memory
+inline constexpr int kTileStages = 3;  ///< number of chunks of x in shared memory
 
 struct TileArgs {
   struct Job {
@@ -28,14 +28,14 @@ struct TileArgs {
     int64_t y_stride;
     const float* bias;
     int add;
-    int end;  // the first tile after this job
+    int end;  // number of the first tile that belongs to a later job
   };
   Job jobs[kMostMatvecJobs];
   const uint16_t* x;
   int x_rows, cols;
   int chunks_per_part;
-  float4* partial;  // [parts, tiles, N, threads]
-  int* counters;    // [tiles]
+  float4* partial;  // [parts, tiles, N, threads] partial sums
+  int* counters;    // [tiles] number of finished parts of each tile
 };
 
 struct TileForm {
@@ -46,16 +46,17 @@ struct TileForm {
 using UnitsOfTiles32 =
     UnitsList<UnitsQ4_0, UnitsQ4_1, UnitsQ5_0, UnitsQ5_1, UnitsQ8_0, UnitsQ4_K, UnitsQ5_K>;
 using UnitsOfTiles256 = UnitsList<UnitsQ2_K, UnitsQ3_K, UnitsQ6_K>;
-/// Returns the kernel for up to `rows` rows. The result has no kernel if the list does not contain
-/// the type. The kernels of sm90 run on Hopper only. Both kernels compute the same bits.
+/// Returns the kernel for up to `rows` rows. If the list does not contain the type, the result has
+/// no kernel. The kernels of the functions *_sm90 run only on Hopper. Their results are bitwise
+/// equal to those of the other kernels.
 TileForm tile_form_of_32(DType type, int64_t rows);
 TileForm tile_form_of_256(DType type, int64_t rows);
 TileForm tile_form_of_32_sm90(DType type, int64_t rows);
 TileForm tile_form_of_256_sm90(DType type, int64_t rows);
 inline int row_groups_of(int64_t rows) { return rows <= 16 ? 2 : rows <= 32 ? 4 : 8; }
 
-/// Returns the bytes of a row of x in shared memory. They are 16 more than its contents, so that
-/// neighbouring rows are in different banks.
+/// Returns the bytes between the beginnings of two rows of a chunk of x in shared memory. 16 bytes
+/// are unused, so that neighbouring rows are in different banks.
 constexpr int tile_pitch(int chunk_cols) { return 2 * chunk_cols + 16; }
 inline size_t tile_bytes(int64_t rows, int chunk_cols) {
   return static_cast<size_t>(kTileStages * 8 * row_groups_of(rows) * tile_pitch(chunk_cols));
@@ -73,7 +74,7 @@ __device__ __forceinline__ uint32_t masked_or(uint32_t x, uint32_t mask, uint32_
   asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(r) : "r"(x), "r"(mask), "r"(bits));
   return r;
 }
-/// Returns a word whose halves both hold `value`, which must be exact in bf16.
+/// Returns a word with two halves that both hold `value`, which must be exact in bf16.
 constexpr uint32_t bf16_pair_of(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value) >> 16;
   return bits << 16 | bits;
@@ -84,12 +85,13 @@ constexpr int tile_chunk_cols() {
   return Units::kGroups == 1 ? 128 : 256;
 }
 
-/// The parts of a tile that do not depend on how it is multiplied.
+/// The parts of a kernel that do not depend on the instructions that multiply (mma.sync or wgmma).
 template <class Units, int N>
 class RowTileBase {
  protected:
   static constexpr int kChunkCols = tile_chunk_cols<Units>();
-  static constexpr int kStepCols = 64 * Units::kGroups;  // four units of a row, one per lane
+  // The columns of four units of a weight row. Each of four lanes multiplies one of the units.
+  static constexpr int kStepCols = 64 * Units::kGroups;
   static constexpr int kSteps = kChunkCols / kStepCols;
   static constexpr int kStepUnits = 4, kRowsOfLane = 2;
   using Unit = typename Units::Unit;
@@ -111,8 +113,9 @@ class RowTileBase {
   __device__ static int lane() { return static_cast<int>(threadIdx.x % 32); }
   __device__ static int warp() { return static_cast<int>(threadIdx.x / 32); }
 
-  /// Loads this lane's units of a chunk. Rows and columns past the end repeat other ones. x is 0 in
-  /// such columns, and the results of such rows are not written.
+  /// Loads this lane's units of a chunk of columns. Past the last row or column, other weights are
+  /// loaded instead. They have no effect, because x is 0 in such columns, and the results of such
+  /// rows are not written.
   __device__ __forceinline__ void load(int chunk, Unit (&to)[kSteps][kRowsOfLane]) const {
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) load_step(chunk, s, to[s]);
@@ -126,26 +129,26 @@ class RowTileBase {
     }
   }
 
-  /// Step and offset of a group of a unit, each as a pair of equal bf16 values.
+  /// Step and offset of a group of weights. Each is stored as a pair of two equal bf16.
   struct Factors {
     uint32_t step, offset;
   };
   __device__ __forceinline__ static Factors factors_of(const Weights16& w) {
-    // An offset of -0 does not change any product.
+    // An offset of -0 changes no weight.
     return {bf16_pair(w.step, w.step),
             Units::kOffset ? bf16_pair(w.offset, w.offset) : 0x80008000u};
   }
 
-  /// Returns weights i and i + 1 of a word as a pair in bf16.
+  /// Returns bytes i and i + 1 of a word of quants as weights, in a pair of bf16.
   __device__ __forceinline__ static uint32_t widen(uint32_t word, int i, const Factors& by) {
     constexpr uint32_t kOnes = 0x3f803f80u;
     uint32_t base, less;
     if constexpr (Units::kZero != 0 || Units::kOffset) {
-      // Bytes n are below 128, and the bits 0x4300 + n are those of 128 + n.
+      // A byte n is below 128, so the bits 0x4300 + n are those of the bf16 number 128 + n.
       base = __byte_perm(word, 0x43434343u, 0x4040u | static_cast<uint32_t>(i | (i + 1) << 8));
       less = bf16_pair_of(-(128.0f + Units::kZero));
     } else {
-      // A signed byte is its low 7 bits minus 128 times its sign bit.
+      // A signed byte is its low 7 bits, minus 128 if its sign bit is set.
       const uint32_t bytes =
           __byte_perm(word, 0, 0x4040u | static_cast<uint32_t>(i | (i + 1) << 8));
       base = masked_or(bytes, 0x007f007fu, 0x43004300u);
@@ -154,8 +157,8 @@ class RowTileBase {
     return fma_pairs(fma_pairs(base, kOnes, less), by.step, by.offset);
   }
 
-  /// Writes the sums. If the columns are divided into parts, the last part adds the sums of all
-  /// parts.
+  /// Writes the sums to y. If the columns are split into parts, the part that finishes last adds up
+  /// the sums of all parts.
   __device__ void finish() {
     const int parts = static_cast<int>(gridDim.y);
     if (parts > 1) {
@@ -173,7 +176,7 @@ class RowTileBase {
       __syncthreads();
       int last = 0;
       if (threadIdx.x == 0) {
-        const auto most = static_cast<unsigned>(parts - 1);  // wraps to 0
+        const auto most = static_cast<unsigned>(parts - 1);  // the counter wraps to 0
         last = atomicInc(reinterpret_cast<unsigned*>(a.counters) + tile_, most) == most;
       }
       if (__syncthreads_or(last) == 0) return;
@@ -217,11 +220,11 @@ class RowTileBase {
   int tile_ = 0, job_ = 0;
   Planes planes_;
   int64_t first_block_[kRowsOfLane];
-  int first_row_ = 0;  // the first of the lane's two rows
+  int first_row_ = 0;  // the first of the two weight rows of this lane
   float sums_[N][4] = {};
 };
 
-/// Products by mma.sync.
+/// Multiplies a tile by mma.sync.
 template <class Units, int N>
 class RowTile : RowTileBase<Units, N> {
   using Base = RowTileBase<Units, N>;
@@ -265,8 +268,8 @@ class RowTile : RowTileBase<Units, N> {
   }
 
  private:
-  /// Starts the copy of a chunk of x. It always creates a group of copies, so that groups can be
-  /// counted.
+  /// Starts the copy of a chunk of x. It always creates a group of copies, even an empty one, so
+  /// that groups can be counted.
   __device__ __forceinline__ void copy_x(int chunk, int end, int stage) const {
     constexpr int kWords = kChunkCols / 8, kAll = 8 * N * kWords;
     if (chunk < end) {
@@ -283,8 +286,8 @@ class RowTile : RowTileBase<Units, N> {
     commit_copies();
   }
 
-  /// Multiplies the four units of each row in step `s` of a chunk. Products k of four units cover
-  /// 64 columns. In both operands, lane l multiplies columns of the group with number l % 4.
+  /// Multiplies the four units of each row in step `s` of a chunk. Group k of four units covers 64
+  /// columns. In both operands, lane l multiplies the columns that belong to unit l % 4.
   __device__ __forceinline__ void multiply_step(int chunk, int s, const Unit (&units)[kRowsOfLane],
                                                 uint32_t x) {
     const int u = (chunk * kSteps + s) * kStepUnits + lane() % 4;
@@ -302,7 +305,7 @@ class RowTile : RowTileBase<Units, N> {
       }
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        uint32_t q[2][4];  // per word
+        uint32_t q[2][4];  // one set per word of quants
 #pragma unroll
         for (int j = 0; j < 2; ++j) {
 #pragma unroll
@@ -332,7 +335,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   RowTile<Units, N>(a, shared_address(shared)).run();
 }
 
-/// Returns the form of the type. The list must contain the type, otherwise the result has no
+/// Returns the TileForm for the type. If the list does not contain the type, the result has no
 /// kernel.
 template <class List>
 TileForm tile_form_among(List list, DType type, int64_t rows) {

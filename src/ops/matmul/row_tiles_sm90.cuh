@@ -1,19 +1,20 @@
 #pragma once
 // The kernel of row_tiles.gpu.h on Hopper. Each of four warpgroups multiplies 64 weight rows by all
-// rows of x (wgmma). The weights are converted in registers, as in row_tiles.cuh, and x lies in
-// shared memory in the 128-byte swizzle. Tensor cores thus read x once per warpgroup instead of
-// once per warp.
+// rows of x (wgmma). The weights are converted in registers, as in row_tiles.cuh. x is in shared
+// memory, with the 128-byte swizzle. Tensor cores read it once per warpgroup instead of once per
+// warp.
 //
-// A product covers the columns of one group of 16 weights of each of the four lanes that share a
-// weight row. It consists of four instructions of 16 columns: instruction t multiplies weights 4 t
-// to 4 t + 3 of each lane. x is stored in this order of columns.
+// A product here covers 64 columns: one group of 16 weights of each of the four lanes that share a
+// weight row. It consists of four instructions of 16 columns. Instruction t multiplies weights
+// 4 * t to 4 * t + 3 of each lane. x is stored in this order of columns.
 
 #include "ops/core/gpu/hopper.cuh"
 #include "ops/matmul/row_tiles.cuh"
 
 namespace longhaul::cuda {
 
-/// Returns the dynamic shared memory of a block. Stages must be aligned to 1024 bytes.
+/// Returns the size in bytes of the dynamic shared memory of a thread block. It includes 1024 bytes
+/// with which the first stage is aligned to 1024 bytes.
 inline size_t tile_bytes_sm90(int64_t rows, int chunk_cols) {
   return static_cast<size_t>(kTileStages * 8 * row_groups_of(rows) * 2 * chunk_cols + 1024);
 }
@@ -24,17 +25,18 @@ class RowTileSm90 : RowTileBase<Units, N> {
   using Base::a, Base::kChunkCols, Base::kRowsOfLane, Base::kSteps, Base::kStepUnits, Base::lane,
       Base::sums_;
   using typename Base::Factors, typename Base::Unit;
-  static constexpr int kProducts = kSteps * Units::kGroups;  ///< products of a chunk
-  static constexpr int kProductBytes = 8 * N * 128;          ///< 64 columns of all rows of x
+  static constexpr int kProducts = kSteps * Units::kGroups;  ///< number of products in a chunk
+  /// Size in bytes of 64 columns of all rows of x.
+  static constexpr int kProductBytes = 8 * N * 128;
   static constexpr int kStageBytes = kProducts * kProductBytes;
-  static constexpr int kPieces = kStageBytes / 16;  ///< pieces of 8 columns of a row of x
+  static constexpr int kPieces = kStageBytes / 16;  ///< number of pieces of 8 columns of a row of x
   static constexpr int kOwnPieces = (kPieces + kTileThreads - 1) / kTileThreads;
-  /// A chunk of x is loaded in parts, because few registers are left.
+  /// A chunk of x is loaded in several parts, because few registers are left.
   static constexpr int kParts = kOwnPieces > 2 ? 2 : 1;
   static constexpr int kPartPieces = kOwnPieces / kParts;
   static constexpr int kPartProducts = kProducts / kParts;
-  /// Sets of converted weights. With two, weights are converted while a product runs. Types with
-  /// several groups per unit have no registers for two.
+  /// Number of sets of converted weights. With two sets, weights are converted while a product
+  /// runs. For types with several groups per unit, the registers do not suffice for two.
   static constexpr int kSets = Units::kGroups == 1 ? 2 : 1;
 
  public:
@@ -70,8 +72,8 @@ class RowTileSm90 : RowTileBase<Units, N> {
   }
 
  private:
-  /// Multiplies a chunk, and brings the next one to `next`. The products of the chunk before the
-  /// previous one, which have read `next`, have ended in all warps.
+  /// Multiplies a chunk, and loads the next chunk of x to stage `next`. Products that read the
+  /// earlier contents of `next` must have ended in all warps.
   __device__ __forceinline__ void multiply_chunk(int chunk, int end, uint32_t stage, uint32_t next,
                                                  Unit (&units)[kSteps][kRowsOfLane]) {
     const int following = min(chunk + 1, end - 1);
@@ -82,7 +84,7 @@ class RowTileSm90 : RowTileBase<Units, N> {
     for (int product = 0; product < kProducts; ++product) {
       const int s = product / Units::kGroups, k = product % Units::kGroups;
       if (product % kPartProducts == 0) load_x(following, product / kPartProducts, x);
-      wgmma_wait<kSets - 1>();  // the product that reads this set has ended
+      wgmma_wait<kSets - 1>();  // waits until the product that reads this set has ended
       convert(chunk, s, k, units[s], q[product % kSets]);
       if (k == Units::kGroups - 1) this->load_step(following, s, units[s]);
       multiply(q[product % kSets], matrix_behind(rows, product * kProductBytes));
@@ -90,8 +92,9 @@ class RowTileSm90 : RowTileBase<Units, N> {
     }
   }
 
-  /// Loads this thread's pieces of a part of a chunk of x. Rows and columns past the end are zeros.
-  /// The previous kernel may have written x while this one ran, so the L1 cache is not used.
+  /// Loads this thread's pieces of a part of a chunk of x. Pieces past the last row or column are
+  /// zeros. The previous kernel may have written x while this one already ran, so the L1 cache is
+  /// not used.
   __device__ __forceinline__ void load_x(int chunk, int part, uint4 (&x)[kPartPieces]) const {
 #pragma unroll
     for (int i = 0; i < kPartPieces; ++i) {
@@ -116,7 +119,8 @@ class RowTileSm90 : RowTileBase<Units, N> {
       const uint32_t words[4] = {x[i].x, x[i].y, x[i].z, x[i].w};
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
-        // Pair w of the piece belongs to instruction 2 half + w / 2, and to its half w % 2.
+        // Pair w of the piece belongs to instruction 2 * half + w / 2, and there to half w % 2 of
+        // the columns.
         const int place = 4 * piece.half + w;
         asm volatile("st.shared.b32 [%0], %1;" ::"r"(row + (place ^ piece.row % 8) * 16),
                      "r"(words[w])
@@ -135,7 +139,7 @@ class RowTileSm90 : RowTileBase<Units, N> {
       product = at / (64 * N);
     }
     __device__ bool present() const { return kPieces % kTileThreads == 0 || product < kProducts; }
-    /// Returns the group of 16 columns in the chunk.
+    /// Returns the number of the group of 16 columns in its chunk.
     __device__ int group() const {
       const int u = product / Units::kGroups * kStepUnits + unit;
       return u / Units::kUnits * (Units::kBlock / 16) +
@@ -144,7 +148,8 @@ class RowTileSm90 : RowTileBase<Units, N> {
     int half, unit, row, product;
   };
 
-  /// Converts group k of this lane's units to bf16, in the order of four instructions.
+  /// Converts group k of this lane's units to bf16, in the order in which the four instructions
+  /// read it.
   __device__ __forceinline__ static void convert(int chunk, int s, int k,
                                                  const Unit (&units)[kRowsOfLane],
                                                  uint32_t (&q)[16]) {
@@ -161,7 +166,7 @@ class RowTileSm90 : RowTileBase<Units, N> {
     }
   }
 
-  /// Starts a product.
+  /// Starts the four instructions of a product.
   __device__ __forceinline__ void multiply(const uint32_t (&q)[16], uint64_t x) {
     auto& sums = reinterpret_cast<float(&)[4 * N]>(sums_);
     wgmma_fence();
@@ -184,7 +189,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
 #endif
 }
 
-/// Returns the form of the type. The list must contain the type, otherwise the result has no
+/// Returns the TileForm for the type. If the list does not contain the type, the result has no
 /// kernel.
 template <class List>
 TileForm tile_form_sm90_among(List list, DType type, int64_t rows) {

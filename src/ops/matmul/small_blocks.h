@@ -1,9 +1,12 @@
 #pragma once
-// Block types that are read element by element; most of them have few bits. The elements of a block
-// are unsigned bytes u, and every 16 elements have a factor d. A weight is
-// d * (u - kOffset), or d * u - min if kHasMin is true. Every product is exact in f32, so expansion
-// and dot products use the same reader. Layouts are those of ggml (ggml-common.h) and the gguf
-// package (quants.py). For *.isa.cc only.
+// Block types that are unpacked element by element. Most of them have few bits per weight. The
+// comment at each type lists the fields of its blocks in order. unpack() converts the elements of a
+// block to unsigned bytes u. scales() returns a factor d, and in some types a minimum `min`, for
+// each 16 elements. A weight is d * u - min if kHasMin is true, and otherwise d * (u - kOffset).
+// The product of d and a byte is exact in f32. Conversion to f32 (Expanded) and dot products
+// (Unpacked) can therefore use the same d and u. The layouts are those of ggml (ggml-common.h) and
+// the gguf package (quants.py). Include this only in *.isa.cc files, which are compiled once per
+// instruction set.
 
 #include <cstdint>
 #include <cstring>
@@ -14,14 +17,15 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// Unpacks 16 groups of 16 values of 2 bits. Every 32 bytes hold 128 values.
+/// Unpacks 256 elements of 2 bits. Each 32 bytes hold 128 elements: bits 2 * r and 2 * r + 1 of
+/// byte i are element 32 * r + i.
 inline void unpack_2_bits(const uint8_t* qs, uint8_t* u) {
   for (int i = 0; i < 256; ++i) {
     u[i] = static_cast<uint8_t>(qs[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3);
   }
 }
 
-struct Q2_K {  // 16 bytes of scales and minima, 64 bytes, f16 d, f16 dmin
+struct Q2_K {  // 16 bytes of scales and minima, 64 bytes of 2-bit quants, f16 d, f16 dmin
   static constexpr int kWeights = 256, kBytes = 84, kOffset = 0;
   static constexpr bool kHasMin = true;
   static void scales(const uint8_t* p, float* d, float* min) {
@@ -38,14 +42,14 @@ inline void same_scale(float factor, int runs, float* d) {
   for (int i = 0; i < runs; ++i) d[i] = factor;
 }
 
-struct TQ2_0 {  // 64 bytes, f16 d
+struct TQ2_0 {  // 64 bytes of 2-bit quants, f16 d
   static constexpr int kWeights = 256, kBytes = 66, kOffset = 1;
   static constexpr bool kHasMin = false;
   static void scales(const uint8_t* p, float* d, float*) { same_scale(load_f16(p + 64), 16, d); }
   static void unpack(const uint8_t* p, uint8_t* u) { unpack_2_bits(p, u); }
 };
 
-struct TQ1_0 {  // 48 + 4 bytes of five base-3 digits (the last 4: four digits), f16 d
+struct TQ1_0 {  // 48 bytes with five base-3 digits each, 4 bytes with four digits each, f16 d
   static constexpr int kWeights = 256, kBytes = 54, kOffset = 1;
   static constexpr bool kHasMin = false;
   static void scales(const uint8_t* p, float* d, float*) { same_scale(load_f16(p + 52), 16, d); }
@@ -56,8 +60,9 @@ struct TQ1_0 {  // 48 + 4 bytes of five base-3 digits (the last 4: four digits),
   }
 
  private:
-  /// Unpacks digit n of all bytes, for n = 0, 1, and so on. A byte b encodes the fraction b / 256,
-  /// whose digits in base 3 are the values.
+  /// Unpacks kBytesOfRun bytes with `count` elements each: first digit 0 of all bytes, then digit 1
+  /// of all bytes, and so on. The digits of a byte b are the digits after the point of the fraction
+  /// b / 256 in base 3. Returns the end of the output.
   template <int kBytesOfRun>
   static uint8_t* digits(const uint8_t* p, int count, uint8_t* u) {
     uint8_t power = 1;
@@ -71,7 +76,8 @@ struct TQ1_0 {  // 48 + 4 bytes of five base-3 digits (the last 4: four digits),
   }
 };
 
-/// Twice the values (levels) of 4-bit floats (E2M1), plus 12.
+/// The byte u for each 4-bit float (E2M1): twice the number that the float represents (its level),
+/// plus 12 (kOffset).
 inline constexpr uint8_t kFp4Levels[16] = {12, 13, 14, 15, 16, 18, 20, 24,
                                            12, 11, 10, 9,  8,  6,  4,  0};
 
@@ -82,10 +88,11 @@ inline void unpack_fp4(const uint8_t* qs, int bytes, uint8_t* u) {
   }
 }
 
-struct MXFP4 {  // an exponent, 16 bytes
+struct MXFP4 {  // 8-bit exponent e, 16 bytes of nibbles
   static constexpr int kWeights = 32, kBytes = 17, kOffset = 12;
   static constexpr bool kHasMin = false;
-  /// Returns half of 2^(e - 127).
+  /// Returns half of 2^(e - 127). It is halved because the levels are twice the numbers that they
+  /// stand for.
   static float half_of_power(uint8_t e) {
     return float_from_bits(e < 2 ? 0x00200000u << e : static_cast<uint32_t>(e - 1) << 23);
   }
@@ -93,7 +100,7 @@ struct MXFP4 {  // an exponent, 16 bytes
   static void unpack(const uint8_t* p, uint8_t* u) { unpack_fp4(p + 1, 16, u); }
 };
 
-struct NVFP4 {  // 4 factors of 8 bits (unsigned E4M3), 32 bytes
+struct NVFP4 {  // 4 factors of 8 bits (unsigned E4M3), 32 bytes of nibbles
   static constexpr int kWeights = 64, kBytes = 36, kOffset = 12;
   static constexpr bool kHasMin = false;
   static float half_of_e4m3(uint8_t x) {
@@ -111,7 +118,8 @@ struct NVFP4 {  // 4 factors of 8 bits (unsigned E4M3), 32 bytes
   }
 };
 
-/// Applies signs to the bytes of an entry of a code book and adds an offset of 128.
+/// Decodes a code-book entry. Its byte i is the magnitude of element i, and bit i of `signs` is set
+/// if the element is negative. Writes the elements to u, with kOffset (128) added.
 template <class Entry>
 inline void signed_entry(Entry entry, uint32_t signs, uint8_t* u) {
   for (size_t i = 0; i < sizeof(Entry); ++i) {
@@ -120,7 +128,8 @@ inline void signed_entry(Entry entry, uint32_t signs, uint8_t* u) {
   }
 }
 
-/// Decodes the signs of 8 values from 7 bits. The number of negative signs is even.
+/// Decodes the signs of 8 elements from 7 bits. The eighth sign is such that the number of negative
+/// signs is even.
 inline uint32_t eight_signs(uint32_t seven) {
   seven &= 127;
   return seven | static_cast<uint32_t>(__builtin_parity(seven)) << 7;
@@ -128,14 +137,15 @@ inline uint32_t eight_signs(uint32_t seven) {
 
 inline int nibble_of(const uint8_t* p, int i) { return p[i / 2] >> (i % 2 * 4) & 15; }
 
-/// Common part of the signed IQ types. A scale is the f16 d times an odd number, for every 32 or 16
-/// values.
+/// The base of the IQ types with signs. The factor of each 16 or 32 elements is the block's f16 d
+/// times an odd number (in some types divided by 4 or 8).
 struct SignedIq {
   static constexpr int kWeights = 256, kOffset = 128;
   static constexpr bool kHasMin = false;
 };
 
-struct IQ2_XXS : SignedIq {  // f16 d; per 32 values four entries, 28 bits of signs, 4 of a scale
+struct IQ2_XXS : SignedIq {  // f16 d; for each 32 weights, four code-book indices of 8 bits, four
+                             // groups of 7 signs, a scale of 4 bits
   static constexpr int kBytes = 66;
   static void scales(const uint8_t* p, float* d, float*) {
     const float factor = load_f16(p);
@@ -153,7 +163,8 @@ struct IQ2_XXS : SignedIq {  // f16 d; per 32 values four entries, 28 bits of si
   }
 };
 
-struct IQ2_XS : SignedIq {  // f16 d, 32 entries of 9 bits with 7 of signs, 16 scales
+struct IQ2_XS : SignedIq {  // f16 d, 32 words (a code-book index in 9 bits, 7 signs), 16 scales of
+                            // 4 bits
   static constexpr int kBytes = 74;
   static void scales(const uint8_t* p, float* d, float*) {
     const float factor = load_f16(p);
@@ -169,7 +180,8 @@ struct IQ2_XS : SignedIq {  // f16 d, 32 entries of 9 bits with 7 of signs, 16 s
   }
 };
 
-// Layout: f16 d, 32 entries, 32 bytes of signs, 2 high bits of each entry, 16 scales.
+// Layout: f16 d, the low 8 bits of 32 code-book indices, 32 bytes of signs, the 2 high bits of each
+// index, 16 scales of 4 bits.
 struct IQ2_S : SignedIq {
   static constexpr int kBytes = 82;
   static void scales(const uint8_t* p, float* d, float*) {
@@ -186,8 +198,8 @@ struct IQ2_S : SignedIq {
   }
 };
 
-struct IQ3_XXS
-    : SignedIq {  // f16 d, 64 entries of four, per 32 values 28 bits of signs, 4 of a scale
+struct IQ3_XXS : SignedIq {  // f16 d, 64 code-book indices of 8 bits (each for four weights); for
+                             // each 32 weights, four groups of 7 signs and a scale of 4 bits
   static constexpr int kBytes = 98;
   static void scales(const uint8_t* p, float* d, float*) {
     const float factor = load_f16(p);
@@ -204,7 +216,8 @@ struct IQ3_XXS
   }
 };
 
-// Layout: f16 d, 64 entries, the high bits of the entries, 32 bytes of signs, 8 scales.
+// Layout: f16 d, the low 8 bits of 64 code-book indices, the high bit of each index, 32 bytes of
+// signs, 8 scales of 4 bits.
 struct IQ3_S : SignedIq {
   static constexpr int kBytes = 110;
   static void scales(const uint8_t* p, float* d, float*) {
@@ -222,8 +235,8 @@ struct IQ3_S : SignedIq {
   }
 };
 
-/// Decodes an entry of IQ1's code book to multiples of an eighth. Each value is shifted up or down
-/// by one eighth.
+/// Decodes an entry of IQ1's code book. Each element is -1, 0 or 1, minus an eighth if `down` is
+/// true and otherwise plus an eighth. Writes 8 times the element, plus kOffset (9), to u.
 inline void moved_entry(uint32_t index, bool down, uint8_t* u) {
   const uint64_t entry = kGridIQ1_S.entry[index];
   for (int i = 0; i < 8; ++i) {
@@ -231,7 +244,8 @@ inline void moved_entry(uint32_t index, bool down, uint8_t* u) {
   }
 }
 
-struct IQ1_S {  // f16 d, 32 entries; per 32 values their high bits, a scale, a direction
+struct IQ1_S {  // f16 d, the low 8 bits of 32 code-book indices; for each 32 weights, the 3 high
+                // bits of their four indices, a scale of 3 bits, the direction of the shift
   static constexpr int kWeights = 256, kBytes = 50, kOffset = 9;
   static constexpr bool kHasMin = false;
   static void scales(const uint8_t* p, float* d, float*) {
@@ -249,7 +263,8 @@ struct IQ1_S {  // f16 d, 32 entries; per 32 values their high bits, a scale, a 
   }
 };
 
-// Layout: 32 entries; for each entry a direction and 3 high bits; 16 scales of 3 bits and an f16 d.
+// Layout: the low 8 bits of 32 code-book indices; for each index, its 3 high bits and the direction
+// of the shift; four words, each with four scales of 3 bits and 4 bits of the f16 d.
 struct IQ1_M {
   static constexpr int kWeights = 256, kBytes = 56, kOffset = 9;
   static constexpr bool kHasMin = false;
@@ -273,7 +288,7 @@ struct IQ1_M {
   }
 };
 
-/// Adapts a type of this file to the interface of quant_blocks.h.
+/// Adapts a type of this file to the interface of quant_blocks.h, which converts to f32.
 template <class Type>
 struct Expanded {
   static constexpr int kElements = Type::kWeights, kBytes = Type::kBytes;

@@ -1,8 +1,8 @@
 #pragma once
-// The AVX-512 version of small_blocks.h, with the interface of weight_blocks_avx512.h. scales()
-// returns the 16 factors and constants of a block. quarter(p, j) returns values 64 * j to 64 * j +
-// 63 as unsigned bytes. Every product is exact in f32. NVFP4 has no version here and is read by
-// plain loops.
+// The AVX-512 version of small_blocks.h, with the interface of weight_blocks_avx512.h. A weight is
+// d * u + m. scales() returns the 16 factors d and constants m of a block, one for each 16 weights.
+// quarter(p, j) returns u of weights 64 * j to 64 * j + 63 as unsigned bytes. The product d * u is
+// exact in f32. NVFP4 has no version here and is unpacked by plain loops.
 
 #ifdef __AVX512BW__
 #include <immintrin.h>
@@ -13,7 +13,7 @@ namespace longhaul::LH_ISA {
 namespace {
 
 /// Shifts the lower half of the register right by `low` bits and the upper half by `high` bits. The
-/// shift is within 16 bits, so bits move from one byte to the other.
+/// shift is within words of 64 bits, so bits move from one byte to another.
 inline __m512i shift_halves(__m512i v, int low, int high) {
   return _mm512_srlv_epi64(v, _mm512_set_epi64(high, high, high, high, low, low, low, low));
 }
@@ -31,7 +31,7 @@ inline uint64_t load_u64(const uint8_t* p) {
 inline __m512 floats_of(__m128i unsigned_bytes) {
   return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(unsigned_bytes));
 }
-/// Returns each of 8 values twice in a row.
+/// Returns each of 8 numbers twice in a row, as f32.
 inline __m512 each_twice(__m256i numbers) {
   const __m512i lanes = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
   return _mm512_cvtepi32_ps(_mm512_permutexvar_epi32(lanes, _mm512_castsi256_si512(numbers)));
@@ -43,11 +43,11 @@ inline __m128i sixteen_nibbles(const uint8_t* p) {
   return _mm_and_si128(both, _mm_set1_epi8(15));
 }
 inline __m512 times(float factor, __m512 x) { return _mm512_mul_ps(_mm512_set1_ps(factor), x); }
-/// Returns (1/2 + s) / 4 for every s.
+/// Returns (1/2 + s) / 4 for each lane s.
 inline __m512 half_and(__m512 s) {
   return _mm512_mul_ps(_mm512_add_ps(s, _mm512_set1_ps(0.5f)), _mm512_set1_ps(0.25f));
 }
-/// Returns 2 * s + 1 for every s.
+/// Returns 2 * s + 1 for each lane s.
 inline __m512 odd_of(__m512 s) { return _mm512_add_ps(_mm512_add_ps(s, s), _mm512_set1_ps(1.0f)); }
 
 inline __m512i two_bits(const uint8_t* qs, int j) {
@@ -56,8 +56,8 @@ inline __m512i two_bits(const uint8_t* qs, int j) {
   return _mm512_and_si512(v, _mm512_set1_epi8(3));
 }
 
-/// Base of types in which every 16 values share a factor. The constant of these 16 values is the
-/// factor times -kOffset. `Registers` is the derived class.
+/// Base of types in which each 16 elements share a factor d and have no minimum. The constant m of
+/// these 16 elements is d * -kOffset. `Registers` is the derived class.
 template <class Type, class Registers>
 struct WithOffset : Type {
   static void scales(const uint8_t* p, int, __m512& d, __m512& m) {
@@ -108,14 +108,14 @@ struct SmallRegisters<TQ1_0> : WithOffset<TQ1_0, SmallRegisters<TQ1_0>> {
   }
 
  private:
-  /// Returns a power of 3 for each 16 bytes.
+  /// Returns 16-bit powers of 3, one power for each 16 bytes.
   static __m512i powers(int16_t a, int16_t b, int16_t c, int16_t d) {
     const __m256i low = _mm256_setr_m128i(_mm_set1_epi16(a), _mm_set1_epi16(b));
     const __m256i high = _mm256_setr_m128i(_mm_set1_epi16(c), _mm_set1_epi16(d));
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
   }
-  /// Returns the leading base-3 digit of each byte after multiplication by a power of 3. The digit
-  /// of byte x is 3 * x / 256, rounded down: 1 from x = 86 on, and 2 from x = 171 on.
+  /// Multiplies each byte by its power of 3 and returns the leading base-3 digit of the result. The
+  /// digit of a byte x is 3 * x / 256, rounded down: 1 from x = 86 on, and 2 from x = 171 on.
   static __m512i digits(__m512i bytes, __m512i powers) {
     const __m512i low = _mm512_set1_epi16(255);
     const __m512i even = _mm512_and_si512(_mm512_mullo_epi16(bytes, powers), low);
@@ -128,20 +128,20 @@ struct SmallRegisters<TQ1_0> : WithOffset<TQ1_0, SmallRegisters<TQ1_0>> {
   }
 };
 
-/// Applies a sign bit to each of 64 magnitudes and adds an offset of 128.
+/// Applies a sign bit to each of 64 magnitudes, and adds an offset of 128.
 inline __m512i with_signs(__m512i magnitudes, uint64_t signs) {
   const __m512i v = _mm512_mask_sub_epi8(magnitudes, signs, _mm512_setzero_si512(), magnitudes);
   return _mm512_xor_si512(v, _mm512_set1_epi8(-128));
 }
 
-/// Expands each byte of 7 bits to 8 signs, as eight_signs() does.
+/// Extends each byte, which has 7 signs, to 8 signs, as eight_signs() does.
 inline uint64_t eight_signs_of_each(uint64_t sevens) {
   uint64_t odd = sevens ^ (sevens >> 4 & 0x0f0f0f0f0f0f0f0fu);
   odd ^= odd >> 2 & 0x3f3f3f3f3f3f3f3fu;
   odd ^= odd >> 1 & 0x7f7f7f7f7f7f7f7fu;
   return sevens | (odd & 0x0101010101010101u) << 7;
 }
-/// Expands four groups of 7 bits to four bytes.
+/// Spreads four groups of 7 bits over four bytes.
 inline uint32_t four_sevens(uint32_t bits) {
   const uint32_t two = (bits & 0x3fffu) | (bits << 2 & 0x3fff0000u);
   return (two & 0x007f007fu) | (two << 1 & 0x7f007f00u);
@@ -150,8 +150,8 @@ inline uint64_t signs_of_two_words(uint32_t first, uint32_t second) {
   return eight_signs_of_each(four_sevens(first) | uint64_t{four_sevens(second)} << 32);
 }
 
-/// Loads eight entries of eight values one by one, because a gather is slower. This function and
-/// `index` must be inlined, because a call would spill every register.
+/// Loads eight code-book entries of eight elements one by one, because a gather is slower. This
+/// function and `index` must be inlined, because a call would spill all registers.
 template <class IndexOf>
 [[gnu::always_inline]] inline __m512i eight_entries(const uint64_t* book, IndexOf&& index) {
   const auto entry = [&](int i) __attribute__((always_inline)) {
@@ -160,7 +160,7 @@ template <class IndexOf>
   return _mm512_set_epi64(entry(7), entry(6), entry(5), entry(4), entry(3), entry(2), entry(1),
                           entry(0));
 }
-/// Loads sixteen entries of four values.
+/// Loads sixteen code-book entries of four elements.
 template <class IndexOf>
 [[gnu::always_inline]] inline __m512i sixteen_entries(const uint32_t* book, IndexOf&& index) {
   const auto pair = [&](int i) __attribute__((always_inline)) {
@@ -251,8 +251,7 @@ struct SmallRegisters<IQ3_S> : WithOffset<IQ3_S, SmallRegisters<IQ3_S>> {
   }
 };
 
-/// Computes moved_entry() for eight entries. `down` has a bit for each value, which is set if the
-/// value is shifted down.
+/// Computes moved_entry() for eight entries. Bit i of `down` is set if element i is shifted down.
 inline __m512i moved_entries(__m512i entries, uint64_t down) {
   const __m512i one = _mm512_set1_epi8(1);
   return _mm512_mask_sub_epi8(_mm512_add_epi8(entries, one), down, entries, one);
@@ -283,7 +282,7 @@ struct SmallRegisters<IQ1_M> : WithOffset<IQ1_M, SmallRegisters<IQ1_M>> {
     const uint64_t words = load_u64(p + 48);
     uint8_t half[2] = {static_cast<uint8_t>((words >> 12 & 15) | (words >> 28 & 15) << 4),
                        static_cast<uint8_t>((words >> 44 & 15) | (words >> 60 & 15) << 4)};
-    // Lane i holds three bits of word i / 4, from bit 3 * (i % 4) on.
+    // Lane i gets three bits of word i / 4, beginning with bit 3 * (i % 4).
     const __m512i word = _mm512_permutexvar_epi32(
         _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3),
         _mm512_castsi128_si512(_mm_cvtepu16_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(words)))));

@@ -1,8 +1,9 @@
 #pragma once
 // Unpacks all block types to one format: 256 weights (8 blocks of 32, or one block of 256) as
-// unsigned bytes u, with a factor d and a constant m for every 16 weights. A weight is d * u + m.
-// For signed types, m includes the offset. Layouts are those of GGUF (ggml-common.h). This file has
-// plain loops, and weight_blocks_avx512.h has a version with intrinsics.
+// unsigned bytes u, with a factor d and a constant m for each 16 weights. A weight is d * u + m.
+// For types with signed quants, m includes the offset. The layouts are those of GGUF
+// (ggml-common.h). This file has plain loops, and weight_blocks_avx512.h has a version with
+// intrinsics.
 
 #include <cstdint>
 #include <cstring>
@@ -24,7 +25,7 @@ inline void unpack_halves(const uint8_t* p, uint8_t* u) {
   }
 }
 
-/// Adds 16 to each weight whose bit is set.
+/// Adds 16 to weight i if bit i of `bits` is set.
 inline void add_fifth_bits(uint32_t bits, uint8_t* u) {
   for (int i = 0; i < 32; ++i) u[i] = static_cast<uint8_t>(u[i] | ((bits >> i & 1u) << 4));
 }
@@ -33,8 +34,8 @@ inline void map_iq4(uint8_t* u, int count) {
   for (int i = 0; i < count; ++i) u[i] = static_cast<uint8_t>(kIq4Values[u[i]] + 128);
 }
 
-/// Types with 32 weights per block. If `kHasMin` is true, an f16 minimum follows the f16 factor.
-/// Otherwise a weight is the factor times u - kOffset.
+/// Types with 32 weights per block. If kHasMin is true, an f16 minimum follows the f16 factor.
+/// Otherwise a weight is factor * (u - kOffset).
 template <class Type>
 struct Blocks32 {
   static constexpr int kWeights = 32;
@@ -119,8 +120,8 @@ inline void scales_with_minima(const uint8_t* p, float* d, float* m) {
   }
 }
 
-/// Unpacks four pieces of 32 bytes. The low nibbles of a piece are its weights 0 to 31, and the
-/// high nibbles are its weights 32 to 63.
+/// Unpacks four pieces of 32 bytes to 64 weights each. The low nibbles of a piece are its weights 0
+/// to 31, and the high nibbles are its weights 32 to 63.
 inline void unpack_k_halves(const uint8_t* p, uint8_t* u) {
   for (int j = 0; j < 4; ++j, p += 32, u += 64) {
     for (int i = 0; i < 32; ++i) {

@@ -1,7 +1,8 @@
 #pragma once
-// The AVX2 version of weight_blocks.h. block(p, j) returns weights 32 * j to 32 * j + 31 of a group
-// of 256 as unsigned bytes. factors(p, blocks) returns their factors. All values stay in registers,
-// because a vector load of values that were just stored one by one would stall.
+// The AVX2 version of weight_blocks.h. A weight is d * u + m. block(p, j) returns u of weights
+// 32 * j to 32 * j + 31 of a group of 256 as unsigned bytes. factors(p, blocks) returns the factors
+// d and constants m of the group. All numbers stay in registers, because a vector load of numbers
+// that were just stored one by one would stall.
 
 #include <immintrin.h>
 
@@ -14,13 +15,13 @@ inline __m256i bytes32(const uint8_t* p) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
 
-/// Shifts the bytes right and keeps the bits of `mask`. The shift is within 16 bits, so bits move
-/// from one byte to the other.
+/// Shifts the bytes right and keeps the bits of `mask`. The shift is within words of 16 bits, so
+/// bits move from one byte to the other.
 [[gnu::always_inline]] inline __m256i bits_at(__m256i v, int shift, char mask) {
   return _mm256_and_si256(shift == 0 ? v : _mm256_srli_epi16(v, shift), _mm256_set1_epi8(mask));
 }
 
-/// The factor and constant of each of 16 groups of 16 weights (weight = d * u + m).
+/// The factors d and constants m of 16 runs of 16 weights (weight = d * u + m).
 struct Factors {
   __m256 d[2], m[2];
 };
@@ -39,7 +40,7 @@ inline Factors factors_of_16(__m128i bytes, float factor, float offset) {
   return f;
 }
 
-/// Writes each of eight values twice in a row.
+/// Writes each of eight numbers twice in a row.
 inline void twice(__m256 x, __m256 out[2]) {
   out[0] = _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
   out[1] = _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7));
@@ -49,14 +50,14 @@ inline __m128i two_words(uint32_t low, uint32_t high) {
   return _mm_cvtsi64_si128(static_cast<int64_t>(uint64_t{high} << 32 | low));
 }
 
-/// Types with 32 weights per block. The first four bytes of a block are an f16 factor and, for some
+/// Types with 32 weights per block. The first four bytes of a block hold an f16 factor and, in some
 /// types, an f16 minimum.
 template <class Type>
 struct Factors32 : Type {
   [[gnu::always_inline]] static Factors factors(const uint8_t* p, int blocks) {
     Factors f;
     for (int i = 0; i < 2; ++i) {
-      // factor, minimum, factor, minimum, ...
+      // The f16 numbers are a factor, a minimum, a factor, a minimum, and so on.
       const __m256 pairs = _mm256_cvtph_ps(four_heads<Type>(p, 4 * i, blocks));
       f.d[i] = _mm256_moveldup_ps(pairs);
       f.m[i] = Type::kHasMin ? _mm256_movehdup_ps(pairs)
@@ -66,7 +67,7 @@ struct Factors32 : Type {
   }
 };
 
-/// Returns the factors of Q4_K or Q5_K (see unpack_k_scales).
+/// Returns the factors of a block of Q4_K or Q5_K (see unpack_k_scales).
 inline Factors factors_with_minima(const uint8_t* p) {
   const uint32_t a = load_u32(p + 4), b = load_u32(p + 8), c = load_u32(p + 12);
   const __m128i factors =
@@ -79,7 +80,7 @@ inline Factors factors_with_minima(const uint8_t* p) {
   return f;
 }
 
-/// Returns the nibbles of 16 bytes: first the low nibbles, then the high nibbles.
+/// Returns the 32 nibbles of 16 bytes: first the low nibbles, then the high nibbles.
 inline __m256i halves(const uint8_t* p) {
   const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   const __m256i both = _mm256_set_m128i(_mm_srli_epi16(packed, 4), packed);

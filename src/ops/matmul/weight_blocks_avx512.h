@@ -1,7 +1,7 @@
 #pragma once
-// The AVX-512 version of weight_blocks.h. scales() returns the 16 factors and constants of a group
-// of 256 weights. quarter(p, j) returns weights 64 * j to 64 * j + 63 of the group as unsigned
-// bytes.
+// The AVX-512 version of weight_blocks.h. A weight is d * u + m. scales() returns the 16 factors d
+// and constants m of a group of 256 weights. quarter(p, j) returns u of weights 64 * j to
+// 64 * j + 63 of the group as unsigned bytes.
 
 #include <immintrin.h>
 
@@ -13,8 +13,8 @@ namespace {
 
 inline __m512i nibbles() { return _mm512_set1_epi8(15); }
 
-/// Unpacks the nibbles of two groups of 16 bytes to 64 bytes: the low and high nibbles of a, then
-/// the low and high nibbles of b.
+/// Unpacks the nibbles of 16 bytes at a and 16 bytes at b to 64 bytes: the low and high nibbles of
+/// a, then the low and high nibbles of b.
 inline __m512i halves_of_two(const uint8_t* a, const uint8_t* b) {
   const __m512i first =
       _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)));
@@ -30,20 +30,21 @@ inline __m512i map_iq4(__m512i index) {
   return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(above_zero), index);
 }
 
-/// Sets bit 4 of the bytes whose bit is set in `first` or `second`.
+/// Sets bit 4 of byte i of u if bit i is set. Bits 0 to 31 are in `first`, and bits 32 to 63 are in
+/// `second`.
 inline __m512i add_fifth_bits(__m512i u, uint32_t first, uint32_t second) {
   const __mmask64 bits = static_cast<uint64_t>(second) << 32 | first;
   return _mm512_mask_add_epi8(u, bits, u, _mm512_set1_epi8(16));
 }
 
-/// Types with 32 weights per block. The first four bytes of up to 8 blocks are loaded: an f16
-/// factor and, for some types, an f16 minimum.
+/// Types with 32 weights per block. scales() loads the first four bytes of up to 8 blocks: an f16
+/// factor and, in some types, an f16 minimum.
 template <class Type>
 struct Registers32 : Type {
   [[gnu::always_inline]] static void scales(const uint8_t* p, int blocks, __m512& d, __m512& m) {
     const __m256i heads =
         _mm256_setr_m128i(four_heads<Type>(p, 0, blocks), four_heads<Type>(p, 4, blocks));
-    const __m512 pairs = _mm512_cvtph_ps(heads);  // factor, minimum, factor, minimum, ...
+    const __m512 pairs = _mm512_cvtph_ps(heads);  // factor, minimum, factor, minimum, and so on
     d = _mm512_moveldup_ps(pairs);
     m = Type::kHasMin ? _mm512_movehdup_ps(pairs)
                       : _mm512_mul_ps(d, _mm512_set1_ps(-Type::kOffset));

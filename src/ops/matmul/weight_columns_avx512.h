@@ -1,14 +1,16 @@
 #pragma once
-// Unpacks 256 weights to four columns of unsigned bytes, for block types other than the K types.
-// The 256 weights are 16 runs of 16. Column k holds weights 4 * k to 4 * k + 3 of each run, in the
-// order of the runs. The sum of the four columns' dot products, of 4 bytes each, is then one number
-// per run. The numbers are in the order of ActivationGroup::scale.
+// Unpacks 256 weights to four columns of unsigned bytes, for block types other than the K types. A
+// run is 16 consecutive weights, so 256 weights are 16 runs. Column k holds weights 4 * k to
+// 4 * k + 3 of each run, in the order of the runs. A dot-product instruction multiplies a column by
+// the same column of the activations (ActivationGroup::columns), byte by byte. For each run, it
+// adds the four products to a 32-bit sum. After four columns, the 16 sums are the dot products of
+// the runs, in the order of ActivationGroup::scale.
 //
-// Each type has:
+// Each specialisation of WeightColumns has:
 //   kHasConstant            whether weight = d * u + constant; otherwise weight = d * (u - 128)
-//   columns(p, u)           the four columns of the group at p
-//   factors(p, d, constant) the factors of the 16 runs
-// Layouts of blocks: weight_blocks.h, small_blocks.h.
+//   columns(p, u)           writes the four columns of the 256 weights at p to u
+//   factors(p, d, constant) writes the factors d and the constants of the 16 runs
+// weight_blocks.h and small_blocks.h describe the layouts of blocks.
 
 #include <immintrin.h>
 
@@ -18,7 +20,7 @@
 namespace longhaul::LH_ISA {
 namespace {
 
-/// 16 numbers, one for each run.
+/// 16 numbers, one for each run of 16 weights.
 struct RunNumbers {
   alignas(64) int32_t of[16];
 
@@ -33,8 +35,9 @@ inline __m512i plus(__m512i numbers, int k) {
   return k == 0 ? numbers : _mm512_add_epi32(numbers, _mm512_set1_epi32(k));
 }
 
-/// Returns elements 4 * k to 4 * k + 3 of 16 pieces of 16 bytes. `first` has, for each piece, the
-/// index of its first dword. Indices below 16 refer to `a`, and indices from 16 on refer to `b`.
+/// Returns bytes 4 * k to 4 * k + 3 of each of 16 pieces of 16 bytes. Lane r of `first` is the
+/// index of the first 32-bit word of piece r. Indices below 16 refer to `a`, and indices from 16 on
+/// refer to `b`.
 [[gnu::always_inline]] inline __m512i column_of(__m512i a, __m512i b, __m512i first, int k) {
   return _mm512_permutex2var_epi32(a, plus(first, k), b);
 }
@@ -42,7 +45,7 @@ inline __m512i plus(__m512i numbers, int k) {
   return _mm512_and_si512(v, _mm512_set1_epi8(static_cast<char>(mask)));
 }
 
-/// Loads 16 bytes from each of four blocks, which are `step` bytes apart.
+/// Loads 16 bytes from each of four blocks, which begin `step` bytes apart.
 [[gnu::always_inline]] inline __m512i four_pieces(const uint8_t* p, int step) {
   const auto piece = [&](int b) __attribute__((always_inline)) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + b * step));
@@ -53,12 +56,16 @@ inline __m512i plus(__m512i numbers, int k) {
   return _mm512_inserti32x4(v, piece(3), 3);
 }
 
-/// Index of the first dword of each run in eight blocks of 16 bytes. The low nibbles of a block are
-/// its first run, and the high nibbles are its second run.
+/// The index of the first 32-bit word of each run in eight blocks with 16 bytes of nibbles each.
+/// The low nibbles of a block are its first run, and the high nibbles are its second run, so both
+/// runs have the same index.
 inline constexpr RunNumbers kPieceOfBlocks([](int r) { return r / 2 * 4; });
 
-/// Columns of the nibbles of eight pieces. A column is rotated and then masked. It is rotated left
-/// by kRotation bits for runs in low nibbles, and by kRotation - 4 bits for runs in high nibbles.
+/// Columns of the nibbles n of eight blocks with 16 bytes of nibbles each. column() returns
+/// n * 2^kRotation in each byte. For this, it rotates the 32-bit word of each run so that the run's
+/// nibbles are at the bits of kMask, and clears all other bits. Runs in low nibbles are rotated
+/// left by kRotation bits. Runs in high nibbles are rotated left by kRotation - 4 bits (right if
+/// this is negative).
 template <int kRotation, int kMask>
 struct BlockHalves {
   __m512i a, b;
@@ -72,8 +79,8 @@ struct BlockHalves {
   static constexpr RunNumbers kRotations{[](int r) { return (kRotation - r % 2 * 4) & 31; }};
 };
 
-/// Computes the factor of each block of 32 times `unit`, and the constant times `unit` if the type
-/// has one.
+/// The factors of types with 32 weights per block. The columns hold the stored integers divided by
+/// `unit`, so the factors are multiplied by `unit`.
 template <class Type>
 struct ColumnsOf32 : Registers32<Type> {
   static constexpr bool kHasConstant = Type::kHasMin;
@@ -85,9 +92,9 @@ struct ColumnsOf32 : Registers32<Type> {
   }
 };
 
-/// Converts four quarters of 64 weights, which are in the order of the row, to columns.
+/// Converts four quarters of 64 weights, which are in the order of the row, to four columns.
 [[gnu::always_inline]] inline void transpose_quarters(const __m512i q[4], __m512i u[4]) {
-  // Selects two columns of runs 0 to 7, or of runs 8 to 15.
+  // Indices that select two columns of eight runs.
   static constexpr RunNumbers kTwo{[](int i) { return i % 8 * 4 + i / 8; }};
   const __m512i two = kTwo.load();
   for (int k = 0; k < 4; k += 2) {
@@ -97,7 +104,7 @@ struct ColumnsOf32 : Registers32<Type> {
   }
 }
 
-/// Columns of a type that provides quarters in the order of the row.
+/// Columns of a type for which SmallRegisters provides quarters in the order of the row.
 template <class Type>
 struct WeightColumns : SmallRegisters<Type> {
   static constexpr bool kHasConstant = true;
@@ -122,7 +129,8 @@ struct WeightColumns<Q4_0> : ColumnsOf32<Q4_0> {
   }
 };
 
-/// Weights in high nibbles are not shifted, so they are 16 * u.
+/// Runs in high nibbles are not shifted. Their bytes are 16 times the stored integers, so their
+/// factors are divided by 16.
 template <>
 struct WeightColumns<Q4_1> : ColumnsOf32<Q4_1> {
   [[gnu::always_inline]] static void columns(const uint8_t* p, __m512i u[4]) {
@@ -140,9 +148,9 @@ struct WeightColumns<Q4_1> : ColumnsOf32<Q4_1> {
   }
 };
 
-/// The fifth bits of eight blocks. Each block has a word of 32 bits.
+/// The fifth bits of the weights in eight blocks. Each block stores its 32 fifth bits as one word.
 struct FifthBits {
-  __m512i words;  // per run of weights: the word of its block
+  __m512i words;  // for each run of weights: the word of its block
 
   template <class Type>
   [[gnu::always_inline]] static FifthBits at(const uint8_t* p) {
@@ -159,10 +167,12 @@ struct FifthBits {
                                      _mm512_castsi256_si512(_mm256_setr_m128i(low, high)))};
   }
 
-  /// Returns the bits of column k. Byte i of run r has bit 16 * (r % 2) + 4 * k + i of the word of
-  /// the run's block.
+  /// Returns the fifth bits of column k, one per byte. For byte i of run r, this is bit
+  /// 16 * (r % 2) + 4 * k + i of the word of the run's block.
   [[gnu::always_inline]] __mmask64 of_column(int k) const {
-    const int first = k / 2, second = 2 + k / 2;  // index of the byte within the word, by run
+    const int first = k / 2, second = 2 + k / 2;  // index within the word of the byte that holds
+                                                  // these bits, for the first and the second run of
+                                                  // a block
     const __m128i lane = _mm_setr_epi8(
         static_cast<char>(first), static_cast<char>(first), static_cast<char>(first),
         static_cast<char>(first), static_cast<char>(4 + second), static_cast<char>(4 + second),
@@ -218,7 +228,8 @@ struct WeightColumns<Q8_0> : ColumnsOf32<Q8_0> {
   }
 };
 
-/// Looks up the levels of nibbles. `levels` has the 16 levels plus 128.
+/// Looks up each nibble in the table `levels` and writes the columns to u. The table holds the
+/// numbers that nibbles 0 to 15 represent, with 128 added.
 [[gnu::always_inline]] inline void columns_of_levels(__m512i a, __m512i b, __m128i levels,
                                                      __m512i u[4]) {
   const BlockHalves<0, 0x0f> halves{a, b};

@@ -1,8 +1,9 @@
 #pragma once
-// Copies of weights in bf16 or 8-bit floats, for prefill products. A pass is one forward pass of
-// the model. In a pass of 256 rows, the expansion of stored weights takes as long as everything
-// else. In a pass of 8,192 rows, it takes a fortieth of the time (Q8_0, 8B). Copies are made if
-// memory is plentiful. They are dropped for good when memory runs short.
+// Copies of weights in bf16 or 8-bit floats, which make prefill products faster. Without a copy,
+// each forward pass of the model (pass) converts the stored weights again. In a pass of 256 rows,
+// this conversion takes as long as everything else together. In a pass of 8,192 rows, it takes a
+// fortieth of the time (measured for 8B weights in Q8_0). Copies are made while enough memory is
+// free. When memory runs short, all copies are dropped, and no new ones are made.
 
 #include <cstddef>
 #include <set>
@@ -13,32 +14,35 @@ namespace longhaul::cuda {
 
 class WeightCopies {
  public:
-  /// Number of passes before a bf16 copy is made. Allocating and making a copy takes about as long
-  /// as the expansions of this many passes, and the copy saves this time in as many further passes.
-  /// In the worst case, a prompt waits twice as long for its weights as without copies.
+  /// Number of passes that convert a matrix before its bf16 copy is made. Allocating and making the
+  /// copy takes about as long as 16 conversions, and each later pass saves one conversion. The copy
+  /// is made when the conversions so far have cost as much as the copy. In the worst case, no pass
+  /// follows, and the prompt has spent twice as long on its weights as without copies.
   static constexpr int kPassesBefore = 16;
-  /// Number of passes before a copy in 8-bit floats is made. Such a copy needs half the memory and
-  /// saves twice the work.
+  /// Number of passes before a copy in 8-bit floats is made. It is a quarter of kPassesBefore,
+  /// because such a copy needs half the memory of a bf16 copy and saves twice the work per pass.
   static constexpr int kFp8PassesBefore = 4;
   /// Memory in bytes that must remain free when copies are made.
   static constexpr size_t kLeftFree = size_t{6} << 30;
 
   bool wanted() const { return wanted_; }
-  /// Makes a bf16 copy of the matrix if `free` bytes of memory suffice. Otherwise no further copies
-  /// are made.
+  /// Makes a bf16 copy of the matrix if kLeftFree of the `free` bytes of memory remain free.
+  /// Otherwise neither this copy nor any later one is made.
   void make_bf16(Stream stream, Matrix& matrix, size_t free) {
     const auto stride = static_cast<size_t>(bf16_stride_of(matrix.cols()));
     if (!has_room(free, static_cast<size_t>(matrix.rows()) * stride * sizeof(uint16_t))) return;
     matrix.keep_bf16(stream);
     note(matrix);
   }
-  /// Makes a copy in 8-bit floats from the bf16 weights, whose rows are `stride` elements apart.
+  /// Makes a copy in 8-bit floats under the same condition. `bf16` holds the converted weights,
+  /// whose rows begin `stride` elements apart.
   void make_fp8(Stream stream, Matrix& matrix, const uint16_t* bf16, int64_t stride, size_t free) {
     if (!has_room(free, fp8_bytes(matrix.rows(), matrix.cols()))) return;
     matrix.keep_fp8(stream, bf16, stride);
     note(matrix);
   }
-  /// Removes the matrix from the list of copies. It must be called before the matrix is destroyed.
+  /// Removes the matrix from the set of matrices with copies. Must be called before the matrix is
+  /// destroyed.
   void forget(Matrix& matrix) {
     if (copied_.erase(&matrix) > 0) bytes_ -= matrix.copy_bytes();
   }
@@ -55,8 +59,8 @@ class WeightCopies {
     wanted_ = wanted_ && free >= bytes + kLeftFree;
     return wanted_;
   }
-  /// Updates the number of bytes of all copies. The number is counted anew, because the matrix may
-  /// have had a copy of the other kind.
+  /// Adds the matrix to the set of matrices with copies and updates the total size. All sizes are
+  /// added up again, because the matrix may already have had a copy in the other format.
   void note(Matrix& matrix) {
     copied_.insert(&matrix);
     bytes_ = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// RecurrentTask names the rows of one sequence that a recurrent layer computes.
+// RecurrentTask describes the rows of one sequence that a recurrent layer computes.
 
 #include <cstdint>
 
@@ -7,9 +7,10 @@
 
 namespace longhaul {
 
-/// Consecutive rows of one sequence. `before` is the state of a layer before the first row, and
-/// `after` its state after the last row. Both may be the same memory. A task may continue an
-/// earlier task.
+/// `rows` consecutive rows of one sequence, beginning with row `first` of the call. `before` is the
+/// state of a layer before the first row, and `after` its state after the last row. Both may be the
+/// same memory. A task may continue the sequence of an earlier task of the call. Its `before` is
+/// then the `after` of that task.
 struct RecurrentTask {
   int64_t first = 0, rows = 0;
   View<const float> before;

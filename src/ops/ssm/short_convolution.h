@@ -13,21 +13,22 @@ namespace longhaul {
 
 struct ShortConvolution {
   int64_t channels = 0;
-  int kernel = 0;                 ///< rows of the convolution
+  int kernel = 0;                 ///< number of rows that the convolution covers
   const float* weight = nullptr;  ///< [kernel, channels]
-  const float* bias = nullptr;    ///< [channels]; null: none
+  const float* bias = nullptr;    ///< [channels]; null: no bias
   bool silu = true;               ///< whether silu is applied to the result
 };
 
 /// Computes y[r, c] = f(bias[c] + sum over j of weight[j, c] * x[r + j - kernel + 1, c]), where f
-/// is silu or the identity. Rows before row 0 come from `before` [kernel - 1, channels]. The last
-/// kernel - 1 rows are written to `after`, which may be the same memory as `before`. The rows of x
-/// are `stride` floats apart. y is [rows, channels] and must not overlap x.
+/// is silu or the identity. The rows before row 0 are in `before` [kernel - 1, channels]. Writes
+/// the last kernel - 1 rows to `after`, which may be the same memory as `before`. Rows of x begin
+/// `stride` floats apart. y is [rows, channels] and must not overlap x.
 void short_convolution(const ShortConvolution& convolution, const float* x, int64_t stride,
                        int64_t rows, const float* before, float* after, float* y);
 
-/// Computes out = b * convolution(a * x) for rows [a, b, x] of `in`, [rows, 3 * width]. `weight` is
-/// [kernel, width], and out is [rows, width]. `scratch` has 2 * rows * width floats.
+/// Computes out = b * convolution(a * x), where each row of `in` [rows, 3 * width] consists of a, b
+/// and x. `weight` is [kernel, width], and `out` is [rows, width]. `before` and `after` are the
+/// state before and after the rows. `scratch` has 2 * rows * width floats.
 void gated_convolution(const GatedConvolutionShape& shape, const float* in, const float* weight,
                        int64_t rows, const float* before, float* after, float* out, float* scratch);
 

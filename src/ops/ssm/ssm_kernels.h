@@ -1,5 +1,5 @@
 #pragma once
-// Single-thread kernels of the operations in ops/ssm.
+// Kernels of the operations in ops/ssm. They run on the calling thread.
 
 #include <cstdint>
 
@@ -13,42 +13,44 @@ inline constexpr int kSsmRows = 64;  ///< largest number of rows that are comput
 struct SsmGroup {
   int rows = 0;  ///< at most kSsmRows
   int state = 0;
-  const float *b = nullptr, *c = nullptr;  ///< [rows, state], `stride` floats apart
+  const float *b = nullptr, *c = nullptr;  ///< [rows, state]; rows begin `stride` floats apart
   int64_t stride = 0;
-  float* b_turned = nullptr;  ///< [state, kSsmRows], B transposed; written by prepare()
-  float* pairs = nullptr;     ///< [rows, kSsmRows], products of C and B; written by prepare()
+  float* b_turned = nullptr;  ///< [state, kSsmRows]: B transposed; prepare() writes it
+  float* pairs = nullptr;     ///< [rows, kSsmRows]: dot products of the rows of C and of B;
+                              ///< prepare() writes them
 };
 
-/// One head for the rows of a group.
+/// One head, for the rows of its group.
 struct SsmHead {
   const SsmGroup* group = nullptr;
   int head_dim = 0;
-  const float* x = nullptr;      ///< [rows, head_dim], `stride` of the group apart
-  const float* dt = nullptr;     ///< [rows], time steps
-  const float* decay = nullptr;  ///< [rows], logarithms of the decay of the state
+  const float* x = nullptr;      ///< [rows, head_dim]; rows begin group->stride floats apart
+  const float* dt = nullptr;     ///< [rows]: time steps
+  const float* decay = nullptr;  ///< [rows]: logarithms of the decay of the state
   float skip = 0;
   const float* before = nullptr;  ///< state before the rows, [state, head_dim]
   float* after = nullptr;         ///< state after the rows; may be the same memory
-  float* out = nullptr;           ///< [rows, head_dim], `out_stride` floats apart
+  float* out = nullptr;           ///< [rows, head_dim]; rows begin `out_stride` floats apart
   int64_t out_stride = 0;
-  float* scratch = nullptr;  ///< ssm_scratch() floats
+  float* scratch = nullptr;  ///< scratch memory for ssm_scratch() floats
 };
 
 inline int64_t ssm_scratch(int head_dim) { return kSsmRows * (int64_t{head_dim} + kSsmRows); }
 
 struct SsmTable {
-  /// prepare() computes what the heads of a group share, and chunk() the rows of one head with
-  /// matrix products. step() processes one row, without prepare().
+  /// prepare() computes what is the same for all heads of a group. chunk() then computes the rows
+  /// of one head with matrix products. step() computes a single row and does not need prepare().
   void (*prepare)(const SsmGroup& group);
   void (*chunk)(const SsmHead& head);
   void (*step)(const SsmHead& head);
-  /// Computes y[c] = f(bias[c] + sum over j < taps of x[j][c] * weight[j, c]) for c below n, where
+  /// Computes y[c] = f(bias[c] + sum over j < taps of x[j][c] * weight[j, c]) for each c < n, where
   /// f is silu or the identity. `bias` may be null.
   void (*convolve)(const float* const* x, const float* weight, const float* bias, int taps,
                    int64_t n, bool silu, float* y);
   void (*multiply)(const float* a, const float* b, int64_t n, float* y);  ///< y = a * b
-  void (*gate)(float* x, const float* z, float scale, int64_t n);         ///< x *= silu(scale z)
-  void (*norm)(float* x, const float* weight, float eps, int64_t n);      ///< rms norm
+  void (*gate)(float* x, const float* z, float scale, int64_t n);         ///< x *= silu(scale * z)
+  /// RMS normalisation of x, in place.
+  void (*norm)(float* x, const float* weight, float eps, int64_t n);
 };
 
 LH_PER_ISA(SsmTable, kSsm)

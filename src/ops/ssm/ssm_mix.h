@@ -13,26 +13,27 @@
 
 namespace longhaul {
 
-/// Convolved rows and time steps of one sequence.
+/// Rows of one sequence after the convolution, and their time steps.
 struct SsmRows {
   int64_t rows = 0;
   const float* xbc = nullptr;      ///< [rows, channels], output of the convolution
-  const float* steps = nullptr;    ///< [rows, heads], as projected
-  int64_t stride = 0;              ///< floats between the rows of `steps`
-  const float* dt_bias = nullptr;  ///< [heads], added to the time steps
-  const float* rate = nullptr;     ///< [heads], negative factors of the decay
-  const float* skip = nullptr;     ///< [heads], factors of x in the output
+  const float* steps = nullptr;    ///< [rows, heads]: time steps, as projected
+  int64_t stride = 0;              ///< floats between the beginnings of two rows of `steps`
+  const float* dt_bias = nullptr;  ///< [heads]; added to the time steps
+  const float* rate = nullptr;     ///< [heads]: negative factors of the decay
+  const float* skip = nullptr;     ///< [heads]: factors of x in the output
 };
 
-/// For every row and head computes dt = log(1 + e^(step_scale * step + dt_bias)), S = e^(rate * dt)
-/// S + dt B x^T and out = S^T C + skip * x. Many rows are computed in groups of 64 with matrix
-/// products (arXiv:2405.21060, section 6). `before` and `after` are [heads, state, head_dim] and
-/// may be the same memory. out is [rows, inner].
+/// For every row and head, computes the time step dt = log(1 + e^(step_scale * step + dt_bias)).
+/// Then updates the state S [state, head_dim] and computes the output: S = e^(rate * dt) S + dt B
+/// x^T; out = S^T C + skip * x. Many rows are computed in groups of 64 with matrix products
+/// (arXiv:2405.21060, section 6). `before` and `after` are [heads, state, head_dim] and may be the
+/// same memory. out is [rows, inner].
 void ssm_scan(const SsmShape& shape, const SsmRows& in, const float* before, float* after,
               float* out);
 
-/// Gates and normalises y [rows, inner] in place. Row r of the gates z begins at z + r * stride.
-/// `weight` is [inner]; it may be null without a norm.
+/// Gates and normalises y [rows, inner] in place, in the order that shape.norm specifies. Row r of
+/// the gates z begins at z + r * stride. `weight` [inner] may be null if shape.norm is kNone.
 void ssm_gate(const SsmShape& shape, float* y, const float* z, int64_t stride, const float* weight,
               float eps, int64_t rows);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Distribution functions for intervals and tests.
+// Computes distribution functions, which intervals and tests need.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@ namespace longhaul {
 /// interval.
 inline constexpr double kNormal975 = 1.959963984540054;
 
-/// Returns the regularised incomplete beta function I_x(a, b) for a, b > 0 and x in 0..1. It uses
-/// the continued fraction DLMF 8.17.22 and Lentz's method.
+/// Returns the regularised incomplete beta function I_x(a, b) for a, b > 0 and x in 0..1. It
+/// evaluates the continued fraction DLMF 8.17.22 by Lentz's method.
 double incomplete_beta(double a, double b, double x);
 
 /// student_t_cdf() returns P(T <= t) for Student's t distribution with `degrees` > 0 degrees of
@@ -18,8 +18,8 @@ double incomplete_beta(double a, double b, double x);
 double student_t_cdf(double t, double degrees);
 double student_t_quantile(double p, double degrees);
 
-/// Returns the two-sided p value of `successes` in `n` fair coin tosses, by the exact binomial
-/// test.
+/// Returns the two-sided p value of the exact binomial test for `successes` heads in `n` tosses of
+/// a fair coin.
 double sign_test_p(int64_t successes, int64_t n);
 
 }  // namespace longhaul

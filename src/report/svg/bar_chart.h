@@ -1,5 +1,5 @@
 #pragma once
-// Draws named values as bars, such as one bar for each layer of a model.
+// Draws a bar chart of labelled numbers, such as one bar for each layer of a model.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Colours and marks of all charts. Series differ in colour, marker shape and dashes. Their names
-// are next to their marks.
+// Defines the colours and markers of all charts. Each style has its own colour, marker shape and
+// dashes. Charts write the names of series next to their curves and points instead of in a legend.
 
 #include <cstddef>
 #include <string>
@@ -12,19 +12,20 @@ namespace longhaul {
 
 inline constexpr double kFontSize = 12.5;  ///< size of labels, in the units of the picture
 
-/// Returns variables and classes for light and dark pages. The colours are those of Okabe and Ito,
-/// darkened or lightened so that text in them is readable on the page.
+/// Returns CSS with variables and classes, for light and dark pages. The colours are those of Okabe
+/// and Ito, darkened on light pages and lightened on dark pages so that coloured text is readable.
 std::string_view chart_css();
 
-/// Returns the class of a series. Style 0 is for dense attention and has the colour of text.
+/// Returns the CSS class of style number `style`. Style 0 is for dense attention and has the colour
+/// of text.
 std::string series_class(size_t style);
-/// Returns path commands for the series' marker around a point.
+/// Returns the commands of an SVG path that draws the style's marker around a point.
 std::string marker_path(size_t style, Point at, double radius);
-/// Returns a stroke-dasharray, or "" for a solid line.
+/// Returns the SVG attribute stroke-dasharray of the style, or "" for a solid line.
 std::string dashes(size_t style);
 
-/// The fill of a cell with a score from 0 to 1, as class and opacity. The colours range from orange
-/// (0) through the background colour of the page to blue (1).
+/// The fill of a heat map cell, as CSS classes and opacity. The fill of score 0 is orange, and that
+/// of score 1 is blue. Scores near 0.5 have the background colour of the page.
 struct ScoreFill {
   std::string_view classes;
   double opacity = 0;

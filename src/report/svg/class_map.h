@@ -1,6 +1,6 @@
 #pragma once
-// Draws a grid of cells. Each cell has one of a few kinds, such as the pattern of a head in a
-// layer.
+// Draws a grid of cells. Each cell is of one of a few kinds, which have different colours. An
+// example is a grid of layers and heads, with the attention pattern of each head.
 
 #include <string>
 #include <vector>

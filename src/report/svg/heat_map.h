@@ -1,5 +1,6 @@
 #pragma once
-// Draws scores over two axes, such as context length and depth of the needle.
+// Draws scores as coloured cells over two axes, such as context length and depth of the answer in
+// the text.
 
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@ struct HeatMap {
   std::vector<std::string> x_labels, y_labels;  ///< left to right, top to bottom
   /// [row * x_labels.size() + column]. Empty: there are no samples.
   std::vector<std::optional<HeatCell>> cells;
-  /// Whether score 0 has no colour, instead of the colour for wrong answers.
+  /// Whether cells with score 0 have no colour. Otherwise they have the colour of wrong answers.
   bool one_sided = false;
 };
 

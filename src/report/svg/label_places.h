@@ -1,5 +1,5 @@
 #pragma once
-// Places labels of points so that they cover neither points nor each other.
+// Places the labels of points such that labels cover neither points nor each other.
 
 #include <string>
 #include <vector>
@@ -15,14 +15,15 @@ struct PlacedLabel {
   bool far = false;  ///< whether a line must connect the point and the text
 };
 
-/// Returns one position per point, within the frame if there is room. The algorithm is greedy and
-/// begins with isolated points. `lines` are horizontal and vertical lines that labels should avoid.
+/// Returns one label position per point, within the frame if there is room. Labels are placed one
+/// after another, those of isolated points first. `lines` are horizontal and vertical lines that
+/// labels should not cover.
 std::vector<PlacedLabel> place_labels(const std::vector<Point>& points,
                                       const std::vector<std::string>& texts, const Frame& frame,
                                       const std::vector<std::pair<Point, Point>>& lines = {});
 
-/// Returns the baselines of labels in a column. They are as close to `wanted` as the spacing `gap`
-/// and the two ends permit.
+/// Returns the y positions of labels in a column. They are as close to `wanted` as possible, but at
+/// least `gap` apart and between `top` and `bottom`.
 std::vector<double> spread_labels(const std::vector<double>& wanted, double gap, double top,
                                   double bottom);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Draws curves with their names at the right end.
+// Draws a chart with curves. The name of each curve is at its right end.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace longhaul {
 
 struct LinePoint {
-  double x = 0, y = 0;  ///< positive on a logarithmic axis
+  double x = 0, y = 0;  ///< must be positive on a logarithmic axis
   std::string tooltip;
 };
 

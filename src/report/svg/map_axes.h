@@ -1,5 +1,6 @@
 #pragma once
-// Draws the labels of a map of cells: the labels of its columns and the names of both axes.
+// Draws the labels of a grid of cells (heat_map.h, class_map.h): the labels of its columns and the
+// titles of both axes.
 
 #include <string>
 #include <string_view>
@@ -9,7 +10,7 @@
 
 namespace longhaul {
 
-/// Position of the cells, in pixels.
+/// The position of the grid in the picture.
 struct MapPlace {
   double left = 0, top = 0, bottom = 0;
   double cell = 0;  ///< width of a cell

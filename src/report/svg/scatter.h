@@ -1,6 +1,7 @@
 #pragma once
-// Draws a scatter chart of quality against a cost or a saving, with one labelled point per method.
-// The chart can show the Pareto frontier, or curves that connect the settings of each method.
+// Draws a scatter chart with one labelled point per method: the quality of the method against its
+// cost or its saving. The chart can show the Pareto frontier, or connect the points of the same
+// method with different options.
 
 #include <string>
 #include <utility>
@@ -27,7 +28,8 @@ struct Scatter {
   bool log_x = false;
   /// Whether to draw the Pareto frontier; x must be a cost (lower is better).
   bool frontier = false;
-  std::vector<std::pair<std::string, double>> levels;  ///< labelled dashed horizontal lines
+  /// Dashed horizontal lines, with their labels.
+  std::vector<std::pair<std::string, double>> levels;
   std::vector<ScatterPoint> points;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Writes an SVG picture. Shapes get their colours from classes (chart_style.h), so that one file is
-// suitable for light and dark pages. All texts are escaped here.
+// Writes an SVG picture. Shapes get their colours from CSS classes (chart_style.h), so that the
+// same picture fits light and dark pages. The functions escape special characters in all texts.
 
 #include <initializer_list>
 #include <string>
@@ -22,8 +22,8 @@ class Svg {
   /// `label` describes the picture for screen readers. Units are approximately CSS pixels.
   Svg(double width, double height, std::string_view label);
 
-  /// Functions that draw shapes. `classes` refers to the styles of chart_style.h. `tooltip` is
-  /// shown under the pointer and may be empty.
+  /// The following functions draw shapes. `classes` are CSS classes (chart_style.h). `tooltip` is
+  /// shown when the pointer is on the shape; it may be empty.
   void line(Point from, Point to, std::string_view classes);
   void rect(Point corner, double width, double height, std::string_view classes,
             Attributes attributes = {}, std::string_view tooltip = "");
@@ -34,9 +34,9 @@ class Svg {
 
   double width() const { return width_; }
   double height() const { return height_; }
-  /// Returns the picture as an element for an HTML page that includes chart_css().
+  /// Returns the picture as an element of an HTML page. The page must contain chart_css().
   std::string element() const;
-  /// Returns the picture as a separate file with namespace, style and background.
+  /// Returns the picture as the contents of an SVG file, with its own styles and background.
   std::string file() const;
 
   /// Returns the approximate width of a text in the units of the picture.

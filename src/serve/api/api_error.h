@@ -1,5 +1,5 @@
 #pragma once
-// Errors that the server reports to a client.
+// Defines the errors that the server reports to a client, and their JSON forms.
 
 #include <fmt/format.h>
 
@@ -49,12 +49,14 @@ ErrorForm error_form_of(std::string_view path);
 /// with an error in a form other than kOpenAi, is returned unchanged.
 http::HttpResponse in_error_form(http::HttpResponse response, ErrorForm form);
 
-/// Returns the name of the member that holds the prompt in requests to this path. The result is
-/// empty for paths whose prompt can also be a file.
+/// Returns the name of the member that holds the prompt in requests to this path, such as
+/// "messages". The result is empty for /v1/documents, because a document can also be a file in the
+/// body.
 const char* prompt_member(std::string_view path);
 
-/// Returns {"error": {...}} as JSON text. `prompt` is the member to which an error about the length
-/// of the prompt refers. If `llama` is true, the object has the members of llama-server.
+/// Returns {"error": {...}} as JSON text. `prompt` is the result of prompt_member(); an error about
+/// the length of the prompt names this member. If `llama` is true, the object has the members of
+/// llama-server.
 std::string error_body(const ApiError& error);
 std::string error_body(const JobError& error, const std::string& prompt, bool llama = false);
 

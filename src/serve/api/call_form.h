@@ -14,10 +14,10 @@ namespace longhaul::serve {
 KeptForm demanded_call(const ServedModel& model, const ReplyFormat& format,
                        const Conversation& conversation);
 
-/// Returns a constraint that applies from the mark that starts a call: the arguments must satisfy
-/// the schema of the function. The rest of the reply is free. The result is empty for model
-/// families whose calls have no start mark. An unsupported schema is replaced by one that allows
-/// every object.
+/// Returns a constraint for a reply that may contain calls. After a mark that starts a call, the
+/// arguments must satisfy the schema of the function. The rest of the reply is not constrained. The
+/// result is empty for model families whose calls have no start mark. An unsupported schema is
+/// replaced by one that allows every object.
 std::optional<grammar::Constraint> call_constraint(const ServedModel& model,
                                                    const ReplyFormat& format, const Json& tools);
 

@@ -1,6 +1,7 @@
 #pragma once
-// Reads members of a request body and checks their types and bounds. A member that is null counts
-// as absent.
+// Reads members of a request body and checks their types and bounds. A member whose value is null
+// counts as absent. All functions throw ApiError that names the member if its value has another
+// type or is outside [least, most].
 
 #include <cstdint>
 #include <optional>
@@ -33,7 +34,8 @@ class FieldReader {
   const Json& object_;
 };
 
-/// Returns an integer, which may be written as 3.0. Throws ApiError that names `name`.
+/// Returns an integer, which may be written as 3.0. Throws ApiError that names `name` if the value
+/// is not an integer or is outside [least, most].
 int64_t integer_of(const Json& value, const std::string& name, int64_t least, int64_t most);
 
 }  // namespace longhaul::serve

@@ -1,5 +1,6 @@
 #pragma once
-// Decodes the free text of a custom tool while it arrives. The model writes it as {"input": "..."}.
+// Decodes the argument of a call of a custom tool while the model writes it. A custom tool has one
+// argument, which is free text. The model writes it as the JSON {"input": "..."}.
 
 #include <string>
 #include <string_view>
@@ -8,11 +9,12 @@ namespace longhaul::serve {
 
 class FreeformInput {
  public:
-  /// Appends bytes of the arguments. Returns the text that is now complete, in whole characters.
+  /// Appends a piece of the JSON. Returns the decoded text that this piece completes. A character
+  /// is returned only when it is complete.
   std::string push(std::string_view arguments);
-  /// Ends the arguments. Returns the text that push() has not returned yet. If the arguments have
-  /// no string "input", returns their only member if it is a string, or else the JSON of the
-  /// arguments.
+  /// Ends the JSON. Returns the decoded text that push() has not returned yet. If the JSON has no
+  /// string "input", returns the value of its only member if this is a string, or else the JSON
+  /// itself.
   std::string finish();
 
  private:
@@ -24,7 +26,7 @@ class FreeformInput {
   std::string arguments_;
   State state_ = State::kBefore;
   std::string digits_;
-  unsigned high_ = 0;  ///< first half of a surrogate pair; 0: there is none
+  unsigned high_ = 0;  ///< first half of an open surrogate pair; 0: none
 };
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// Converts JSON of requests and responses.
+// Converts JSON to and from the text of requests and responses.
 
 #include <nlohmann/json.hpp>
 #include <span>
@@ -18,8 +18,9 @@ std::string text_of(const Json& json);
 std::string spaced_text_of(const Json& json);
 
 /// Parses the body of a request, which must be an object. Only members in `known` are stored in the
-/// result. Throws ApiError that names the path of the value if the body is not JSON, nests deeper
-/// than 64, has too many values, has a number beyond f64, or has a NUL in a string.
+/// result. Throws ApiError if the body is not JSON, nests deeper than 64 levels, has too many
+/// values, has a number beyond the range of f64, or has a NUL in a string. The error names the path
+/// of the invalid value.
 Json read_body(std::string_view body, std::span<const std::string_view> known);
 
 }  // namespace longhaul::serve

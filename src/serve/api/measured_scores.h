@@ -1,5 +1,6 @@
 #pragma once
-// Measured scores of docs/results, for the pages that help to choose a method.
+// Lists measured scores of attention methods (docs/results). The server uses them to recommend a
+// method.
 
 #include <cstdint>
 #include <optional>
@@ -8,7 +9,8 @@
 
 namespace longhaul::serve {
 
-/// The mean share of right answers of a model with a method, over tasks of one length.
+/// The score of a model with an attention method: the mean share of correct answers over tasks of
+/// one length.
 struct MeasuredRow {
   const char* model;
   int64_t tokens;
@@ -23,11 +25,12 @@ struct MeasuredScore {
   double dense = 0;  ///< score of dense attention on the same tasks
 };
 
-/// Returns the measurement that is most similar to a text of `tokens` tokens. If `model` was not
-/// measured, the measurements of a reference model are used. Measurements with the same options of
-/// the method are preferred to those with other options. Among the remaining ones, the result is
-/// that of the longest texts that are not longer than `tokens`, or of the shortest texts if all are
-/// longer. The result is empty if the method was not measured.
+/// Returns the measurement that is most similar to the given case: `model` with the attention
+/// method `attention` and a text of `tokens` tokens. If `model` was not measured, the measurements
+/// of a reference model are used. A measurement with the same options as `attention` is preferred
+/// to one with other options. Among several candidates, the one with the longest text of at most
+/// `tokens` tokens is returned, or the one with the shortest text if all texts are longer. The
+/// result is empty if the method was not measured.
 std::optional<MeasuredScore> measured_score(const std::string& model, const std::string& attention,
                                             int64_t tokens);
 

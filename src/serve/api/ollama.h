@@ -1,6 +1,6 @@
 #pragma once
-// Ollama's API: the properties of a model that its clients read, and functions that pages and
-// replies share.
+// Implements the paths of Ollama's API that report properties of the model. Also has functions that
+// these paths share with the paths that generate replies.
 
 #include <string>
 
@@ -10,13 +10,13 @@
 
 namespace longhaul::serve {
 
-/// The version of Ollama whose API the server implements. Clients compare it with the version that
-/// they need.
+/// The version of Ollama whose API the server implements. Clients compare this version with the
+/// version that they require.
 inline constexpr const char* kOllamaVersion = "0.12.11";
 
 /// Returns the time in the form "2026-11-27T23:41:41Z".
 std::string rfc3339(std::chrono::system_clock::time_point time);
-/// Returns the current time with microseconds.
+/// Returns the current time in this form, with microseconds.
 std::string rfc3339_now();
 
 Json ollama_tags_page(const ServedModel& model, const http::HttpRequest& request);

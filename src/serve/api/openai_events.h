@@ -1,5 +1,6 @@
 #pragma once
-// Functions that the writers of OpenAI's Chat and Completions APIs share.
+// Defines functions that the writers (serve/api/reply_sink.h) of OpenAI's Chat and Completions APIs
+// share.
 
 #include "serve/api/reply_sink.h"
 
@@ -8,7 +9,8 @@ namespace longhaul::serve {
 /// Returns the text of a token in a form that JSON can represent.
 std::string token_text(const Tokenizer& tokenizer, int32_t id);
 
-/// A stream whose events are objects with "choices". `Base` is ReplyWriter or TurnWriter.
+/// A base class of writers that stream events in OpenAI's form, which are objects with "choices".
+/// `Base` is ReplyWriter or TurnWriter.
 template <class Base>
 class OpenAiEvents : public Base {
  public:
@@ -56,8 +58,10 @@ class OpenAiEvents : public Base {
     this->events_->send("[DONE]");
   }
 
-  /// Sends the last event. With include_usage, the report is in a separate event without choices.
-  /// Not every client can read such an event, so it is sent only to clients that requested it.
+  /// Sends the last event of a choice. `report` is null unless this choice ends last. With
+  /// include_usage, write_end() sends the report in a separate event without choices. Not every
+  /// client can read such an event, so it is sent only to clients that requested it. Without
+  /// include_usage, the report is a part of the last event.
   void finish_event(Json finished, const JobReport* report) {
     Json chunk = event(Json::array({std::move(finished)}));
     if (report != nullptr) {

@@ -1,5 +1,6 @@
 #pragma once
-// Computes the responses of paths that generate no text. All functions throw ApiError.
+// Computes the responses of paths that generate no text. Each function computes the JSON of one
+// path, and throws ApiError if the request is invalid.
 
 #include "http/message.h"
 #include "http/router.h"
@@ -11,17 +12,17 @@ namespace longhaul::serve {
 Json models_page(const ServedModel& model, const http::HttpRequest& request);
 Json model_page(const ServedModel& model, const http::HttpRequest& request);
 Json props_page(const ServedModel& model, const http::HttpRequest& request);
-/// Returns the adapters that clients may name, in llama-server's form.
+/// Lists the LoRA adapters that clients may name, in llama-server's JSON form.
 Json lora_adapters_page(const ServedModel& model, const http::HttpRequest& request);
 Json slots_page(const ServedModel& model, const http::HttpRequest& request);
 Json methods_page(const ServedModel& model, const http::HttpRequest& request);
 Json forecast_page(const ServedModel& model, const http::HttpRequest& request);
-/// Responds to a request for advice. `key` is the name of the API key, whose documents the request
-/// may name.
+/// Responds to a request for advice about the attention method. `key` is the name of the API key.
+/// The request may name documents of this key.
 Json advise_page(const ServedModel& model, const http::HttpRequest& request,
                  const std::string& key);
-/// Returns the recommended method for a text and a reply of these lengths, and a row for each
-/// method.
+/// Returns the recommended attention method for a text of `tokens` tokens and a reply of `reply`
+/// tokens. Also returns a table with one row for each method.
 Json advice_for(const ServedModel& model, int64_t tokens, int64_t reply);
 
 Json tokenize_page(const ServedModel& model, const http::HttpRequest& request);

@@ -1,11 +1,12 @@
 #pragma once
-// Decides when a stream sends a progress event during prefill.
+// Decides when the server sends a progress event to the client during the prefill of its prompt.
 
 #include <algorithm>
 
 namespace longhaul::serve {
 
-/// The intervals between events double from 250 ms to 15 s, because some clients show every event.
+/// The interval between two events doubles from 250 ms to 15 s. Some clients show every event as a
+/// line, so a long prefill must not cause many events.
 class ProgressPace {
  public:
   /// Returns whether an event is due `seconds` after the prefill began.

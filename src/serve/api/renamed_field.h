@@ -1,5 +1,6 @@
 #pragma once
-// Renames the members in errors of shared readers to the names that the client's API has.
+// Several APIs share the functions that read members, but have other names for these members. The
+// functions of this file replace the name in an error by the name in the client's API.
 
 #include <string>
 #include <string_view>
@@ -13,8 +14,9 @@ struct FieldName {
   std::string_view from, to;
 };
 
-/// Returns the error with another name of its member. The member must begin with a name in `names`;
-/// the first match is used.
+/// Returns the error with the name of its member replaced. Uses the first entry of `names` whose
+/// `from` is a prefix of the name, and replaces this prefix by `to`. Without such an entry, the
+/// error is unchanged.
 inline ApiError with_field_names(const ApiError& error, const std::vector<FieldName>& names) {
   for (const auto& [from, to] : names) {
     if (!error.param.starts_with(from)) continue;
@@ -26,7 +28,7 @@ inline ApiError with_field_names(const ApiError& error, const std::vector<FieldN
   return error;
 }
 
-/// Calls `read` and renames the member in an ApiError that it throws.
+/// Calls `read`. If `read` throws an ApiError, renames its member as with_field_names() does.
 template <class Read>
 void renamed_field(const std::vector<FieldName>& names, Read read) {
   try {

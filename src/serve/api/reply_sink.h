@@ -1,6 +1,7 @@
 #pragma once
-// Converts events of jobs to responses of the client's API: either a stream of events or one whole
-// response. A job is one prompt with its replies (serve/scheduler/job.h).
+// Converts the results of jobs to a response in the form of the client's API. The response is
+// either a stream of events or one whole JSON object. A job is one prompt with its replies
+// (serve/scheduler/job.h).
 
 #include <memory>
 #include <string>
@@ -12,8 +13,9 @@
 
 namespace longhaul::serve {
 
-/// Writes the response to one request from the events of its jobs. All its functions run on the
-/// engine's thread.
+/// Writes the response to one request from the results of its jobs. Each reply of a job is called a
+/// choice. The choices of all jobs are numbered consecutively. All functions of the writer run on
+/// the engine's thread.
 class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
  public:
   ReplyWriter(std::shared_ptr<const ServedModel> model, GenerationRequest request,
@@ -34,20 +36,21 @@ class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
     bool begun = false;
   };
 
-  /// Returns the record of the keys that a choice attends to, or null if they are not watched.
+  /// Returns the record of the keys to which the tokens of a choice attend. Null if the request
+  /// needs no such record.
   const std::shared_ptr<const SourceWatch>& watch(int choice) const {
     return watches_[static_cast<size_t>(choice)];
   }
-  /// Reports that the job can run. The first event may be sent.
+  /// Called when a job has been accepted. From now on events may be sent.
   virtual void on_accepted() {}
-  /// Collects a piece of the reply for whole().
+  /// Stores a piece of the reply for whole(). Called only if the request is not streamed.
   virtual void keep_piece(int choice, const ReplyPiece& piece);
   /// Returns whether the choice needs no further tokens.
   virtual bool enough(int /*choice*/) const { return false; }
-  /// Writes one event of a stream: a piece of choice number `choice`.
+  /// Writes one event of a stream, with a piece of choice number `choice`.
   virtual void write_piece(int choice, const ReplyPiece& piece, const JobReport& so_far) = 0;
-  /// Writes the last event of a choice. `report` covers all jobs and is set for the choice that
-  /// ends last; otherwise it is null.
+  /// Writes the last event of a choice. `report` covers all jobs. It is null unless this choice
+  /// ends last.
   virtual void write_finish(int choice, const JobReport* report) = 0;
   virtual void write_end(const JobReport& report) = 0;
   virtual void write_progress(const PromptProgress& progress) = 0;
@@ -89,21 +92,23 @@ class ReplyWriter : public std::enable_shared_from_this<ReplyWriter> {
   void flush_finished(const JobReport* report);
 
   std::vector<Choice> choices_;
-  /// Records of the attended keys, one per choice; null: not watched.
+  /// Records of the keys to which the choices attend, one per choice; null: not recorded.
   std::vector<std::shared_ptr<const SourceWatch>> watches_;
   std::vector<std::vector<TokenReport>> prompts_;
   std::vector<int> finished_;  ///< choices whose last event has not been sent yet
   size_t jobs_left_;
   bool failed_ = false;
   JobReport total_;
-  /// Index of the choice, and its watched reply.
+  /// Replies whose attended keys were recorded, each with the number of its choice.
   std::vector<std::pair<int, WatchedReply>> watched_;
   std::vector<int32_t> prompt_;  ///< prompt of the job whose sources are requested
-  std::string reread_;           ///< line for the log about the prefix cache
-  Json sources_;                 ///< members of the report about sources; null: not requested
+  /// Text for the log that explains a miss of the prefix cache; may be empty.
+  std::string reread_;
+  /// Members of the report that describe sources; null: not requested.
+  Json sources_;
 };
 
-/// Creates the writer for the API of the request.
+/// Creates the writer for the API in `request.api`.
 std::shared_ptr<ReplyWriter> make_writer(std::shared_ptr<const ServedModel> model,
                                          GenerationRequest request,
                                          std::shared_ptr<http::Exchange> exchange);

@@ -1,5 +1,5 @@
 #pragma once
-// A client's request for replies, independent of the API.
+// Defines a client's request for replies in a form that is independent of the API.
 
 #include <functional>
 #include <memory>
@@ -25,11 +25,12 @@ enum class Api : uint8_t {
   kOllamaGenerate
 };
 
-/// How the reply of a chat API is divided into text, reasoning and tool calls.
+/// Describes how to split the reply of a chat API into text, reasoning and tool calls.
 struct TurnForm {
   ReplyFormat format;
   OfferedTools tools;
-  /// Text after the template's prompt; the parser of the reply reads it first.
+  /// Text that the server appended to the rendered prompt, such as the closing mark of the
+  /// reasoning or the beginning of a demanded call. The parser of the reply reads this text first.
   std::string prompt_end;
   bool one_call = false;  ///< whether the reply ends after its first tool call
 };
@@ -47,26 +48,29 @@ struct GenerationRequest {
   bool stream = false, include_usage = false, progress = false, timings_per_token = false;
   bool return_tokens = false, echo = false, sources = false;
   bool logprobs = false;
-  int best = 0;  ///< number of most likely tokens to report
+  int best = 0;  ///< number of most likely tokens to report for each token
   int choices = 1;
   /// Seed of the sampler, drawn or given by the client; empty: greedy sampling.
   std::optional<uint64_t> seed;
   std::vector<std::string> warnings;
   TurnForm form;                                      ///< only for chat APIs
-  std::string note;                                   ///< a line for the log
+  std::string note;                                   ///< a line that is written to the log
   std::shared_ptr<const ResponsesRequest> responses;  ///< only for kResponses
-  /// For Ollama's API: the reason why a request needs no reply; null: a reply is generated.
+  /// Only for Ollama's API: "load" or "unload" for a request without a prompt, which needs no
+  /// generated reply; null for other requests.
   const char* ends_at_once = nullptr;
-  std::vector<QuestionDocument> documents;     ///< documents that the request names, in order
-  std::shared_ptr<const Citations> citations;  ///< null: the reply cites no documents
-  std::vector<std::string> message_texts;      ///< contents of the messages; empty: not known
-  /// Runs a task on a thread of the text pool. Returns false if too many tasks wait. Null: there is
-  /// no such pool.
+  std::vector<QuestionDocument> documents;  ///< documents that the request names, in order
+  /// Finds citations; null: the reply cites no documents.
+  std::shared_ptr<const Citations> citations;
+  /// Contents of the messages, for reports about sources; empty: not needed.
+  std::vector<std::string> message_texts;
+  /// Runs a task on a thread of the text pool (serve/text_pool.h). Returns false if too many tasks
+  /// wait. Null if there is no such pool.
   std::function<bool(std::function<void()>)> run;
 };
 
-/// Each function reads the body of a request and throws ApiError if it is invalid. `key` is the
-/// name of the API key. read_chat() reads POST /v1/chat/completions.
+/// Each of the following functions reads the body of a request, and throws ApiError if the body is
+/// invalid. `key` is the name of the API key. read_chat() reads POST /v1/chat/completions.
 GenerationRequest read_chat(const ServedModel& model, const http::HttpRequest& request,
                             const std::string& key);
 /// Reads POST /v1/completions.
@@ -89,7 +93,7 @@ GenerationRequest read_ollama_generate(const ServedModel& model, const http::Htt
                                        const std::string& key);
 
 /// Returns the tokens of a prompt, which is a string, a list of token ids, or a mixture of both.
-/// Throws ApiError that names `name`.
+/// Throws ApiError that names the member `name` if `value` has another form.
 std::vector<int32_t> prompt_of(const ServedModel& model, const Json& value, const std::string& name,
                                bool add_special = true);
 

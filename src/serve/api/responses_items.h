@@ -1,5 +1,6 @@
 #pragma once
-// Converts a reply to output items of the Responses API, and sends the events that describe them.
+// Converts a reply to output items of the Responses API, and sends the events that describe these
+// items. A reply consists of parts (text, reasoning or a call); each part becomes one item.
 
 #include <functional>
 #include <optional>
@@ -13,18 +14,18 @@ namespace longhaul::serve {
 
 class ResponsesItems {
  public:
-  /// Receives an event, which has no sequence number yet.
+  /// Receives an event and sends it to the client. The function must add the sequence number.
   using Send = std::function<void(Json event)>;
 
-  /// If `summary` is true, reasoning is shown as a summary, because the client reads only
-  /// summaries.
+  /// If `summary` is true, the whole reasoning is presented as a "summary", because the client
+  /// reads only summaries.
   ResponsesItems(const ResponsesTools& tools, bool summary, Send send)
       : tools_(tools), summary_(summary), send_(std::move(send)) {}
 
   // For each part of the reply, begin() is called first, then add() for its pieces, and then end().
   void begin(const ReplyPart& part);
   void add(std::string_view piece);
-  /// Adds a citation of a passage for the preceding text.
+  /// Adds a citation: the text that add() has received so far in this part is based on `passage`.
   void annotate(const CitedPassage& passage);
   /// Ends the part. `complete` is false if a limit cut the part off, or if the arguments of a call
   /// are not JSON.
@@ -32,7 +33,7 @@ class ResponsesItems {
 
   /// Returns the items that have ended.
   const Json& output() const { return output_; }
-  /// Returns the reply as a message of a conversation.
+  /// Returns the reply as a message of a Conversation (serve/api/conversation.h).
   const Json& message() const { return message_; }
 
  private:
@@ -45,8 +46,8 @@ class ResponsesItems {
   void end_reasoning();
   void end_call(bool complete);
   void begin_item(Json item);
-  /// These functions return an event with the position of the open item, or of the open item's only
-  /// part.
+  /// Both functions return an event of the given type. at_item() adds the position of the open
+  /// item, and at_part() the position of its only content part.
   Json at_item(const char* type) const;
   Json at_part(const char* type) const;
 
@@ -60,8 +61,9 @@ class ResponsesItems {
   Json item_;                         ///< the open item as it was announced to the client
   Json annotations_ = Json::array();  ///< annotations of the open text
   std::string text_;                  ///< text, arguments or input of the open item so far
-  std::string function_, arguments_;  ///< function and arguments of a call as the model wrote them
-  std::optional<FreeformInput> input_;  ///< input of a call of a custom tool
+  /// For calls: function name and arguments as the model wrote them.
+  std::string function_, arguments_;
+  std::optional<FreeformInput> input_;  ///< set if the open item is a call of a custom tool
 };
 
 }  // namespace longhaul::serve

@@ -1,5 +1,5 @@
 #pragma once
-// Members of a Responses request that other APIs do not have.
+// Defines the members of a Responses request that other APIs do not have.
 
 #include "serve/api/conversation.h"
 #include "serve/api/responses_tools.h"
@@ -16,8 +16,8 @@ struct ResponsesRequest {
   bool summary = false;  ///< whether reasoning is shown as a summary
 };
 
-/// The result of reading a conversation. POST /v1/responses and POST /v1/responses/input_tokens
-/// share it.
+/// The result of reading the conversation of a request. POST /v1/responses and POST
+/// /v1/responses/input_tokens use it.
 struct ResponsesConversation {
   ResponsesRequest request;
   Conversation conversation;

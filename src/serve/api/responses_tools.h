@@ -1,6 +1,6 @@
 #pragma once
-// Converts tools of a Responses request to functions of a conversation, and converts names of
-// called functions back.
+// Converts the tools of a Responses request to functions in the form of OpenAI's Chat API. When the
+// model calls a function, find() returns the tool to which it belongs.
 
 #include <map>
 #include <string>
@@ -12,23 +12,24 @@ namespace longhaul::serve {
 
 class ResponsesTools {
  public:
-  /// A tool under the name that the client gave it.
+  /// A tool with the name that the client gave it.
   struct Named {
     std::string name, space;  ///< space: name of the tool's namespace; empty: none
-    /// Whether this is a custom tool, whose free text is the argument "input" of the function.
+    /// Whether this is a custom tool. Its input is free text, which is the argument "input" of the
+    /// function.
     bool custom = false;
   };
 
   ResponsesTools() = default;
   /// Reads "tools" and "tool_choice"; both may be null. A tool of a namespace gets the function
   /// name SPACE.NAME. Tools that only OpenAI can run are omitted with a warning. Throws ApiError
-  /// that names the member.
+  /// that names the member if a member is invalid.
   ResponsesTools(const Json* tools, const Json* choice, std::vector<std::string>& warnings);
 
   /// Returns the functions in the form of OpenAI's Chat API, or null if there are none.
   const Json& functions() const { return functions_; }
   const ToolChoice& choice() const { return choice_; }
-  /// Returns the tool of a function name, or null if the request has no such tool.
+  /// Returns the tool that was converted to the function of this name, or null if there is none.
   const Named* find(const std::string& function) const;
   static std::string function_of(const std::string& space, const std::string& name) {
     return space.empty() ? name : space + "." + name;

@@ -1,5 +1,6 @@
 #pragma once
-// Pages about the named sessions of an API key.
+// Computes the responses of paths that list, save, restore, fork and delete sessions. A session is
+// a named conversation of an API key whose keys and values are kept.
 
 #include <string>
 
@@ -9,10 +10,12 @@
 
 namespace longhaul::serve {
 
-/// Returns `name`. Throws ApiError if it is not a valid name of a session.
+/// Returns `name`. Throws ApiError that names the member `field` if `name` is not a valid name of a
+/// session.
 std::string checked_session_name(const std::string& name, const std::string& field);
 
-// The following functions throw ApiError. They wait for the engine's thread.
+// The following functions throw ApiError if the request cannot be fulfilled. They wait until the
+// engine's thread has done the work.
 
 Json sessions_page(const ServedModel& model, const std::string& key);
 Json delete_session_page(const ServedModel& model, const std::string& key, const std::string& name);

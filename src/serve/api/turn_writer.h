@@ -1,6 +1,7 @@
 #pragma once
-// Writes replies of chat APIs. The events of the parser are collected into parts (text, reasoning
-// and calls), which a writer presents in the form of its API.
+// Writes replies of chat APIs. ReplyParser (serve/output/reply_parser.h) splits a reply into text,
+// reasoning and tool calls. TurnWriter joins the parser's events to parts. A derived class for each
+// API writes these parts in the form of the API.
 
 #include "serve/api/reply_sink.h"
 #include "serve/output/citations.h"
@@ -16,10 +17,10 @@ struct ReplyPart {
   std::string id, name;             ///< id and name of a call; empty for other parts
   bool complete = true;             ///< false: the call was cut off, or its arguments are not JSON
   std::string raw;                  ///< for calls: the bytes that the model wrote
-  std::vector<Citation> citations;  ///< for texts: sentences and their citations
+  std::vector<Citation> citations;  ///< for texts: sentences and the passages that they cite
 };
 
-/// One reply. The parts are in the order in which the model wrote them.
+/// One reply, as a list of its parts in the order in which the model wrote them.
 struct ReplyTurn {
   std::vector<ReplyPart> parts;
   /// Returns the number of complete calls.
@@ -41,24 +42,25 @@ class TurnWriter : public ReplyWriter {
   virtual void begin_turn(int choice) = 0;
   virtual void begin_part(int choice, const ReplyPart& part) = 0;
   virtual void add_to_part(int choice, const ReplyPart& part, std::string_view piece) = 0;
-  /// Ends a part. A call may be incomplete, although the client already has its beginning. In that
-  /// case, the finish reason must not say that the client should make the call.
+  /// Ends a part. If `part` is an incomplete call, the client has already received its beginning.
+  /// The finish reason must then not indicate that the client should execute the call.
   virtual void end_part(int choice, const ReplyPart& part) = 0;
-  /// Reports that a sentence of the text part has ended. The following text begins another
-  /// sentence.
+  /// Reports that a sentence of a text part has ended. `citation` has the passages that it cites.
   virtual void cite(int /*choice*/, const ReplyPart& /*part*/, const Citation& /*citation*/) {}
   /// Writes the last event of a choice (see ReplyWriter::write_finish()).
   virtual void finish_turn(int choice, const JobReport* report) = 0;
   /// Returns the prefix of call ids.
   virtual const char* call_prefix() const { return "call_"; }
 
-  /// Returns the reply so far. In a whole response, an incomplete call becomes a part of kind text.
+  /// Returns the reply so far. If the response is not streamed, an incomplete call becomes a part
+  /// of kind kText.
   const ReplyTurn& turn(int choice) const { return states_[static_cast<size_t>(choice)].turn; }
-  /// Returns whether the reply ends with calls that the client should make.
+  /// Returns whether the client should execute calls: the reply has complete calls, and no limit
+  /// has ended it.
   bool calls_tools(int choice);
   /// Returns the index within the turn of the part that is beginning or ending.
   size_t part_index(int choice) const { return turn(choice).parts.size() - 1; }
-  /// Ends all turns. whole() calls this first.
+  /// Ends the parts that are still open in all choices. whole() must call this first.
   void close_turns();
 
   void write_piece(int choice, const ReplyPiece& piece, const JobReport& so_far) override;

@@ -1,5 +1,6 @@
 #pragma once
-// Creates the writers of the APIs. make_writer() selects one of them.
+// Creates writers (serve/api/reply_sink.h), one function for each API. make_writer() calls one of
+// them.
 
 #include "serve/api/reply_sink.h"
 
@@ -21,7 +22,8 @@ std::shared_ptr<ReplyWriter> make_responses_writer(std::shared_ptr<const ServedM
 std::shared_ptr<ReplyWriter> make_ollama_writer(std::shared_ptr<const ServedModel> model,
                                                 GenerationRequest request,
                                                 std::shared_ptr<http::Exchange> exchange);
-/// Returns Ollama's response to a request without a prompt.
+/// Returns Ollama's response to a request that needs no generated reply, such as one without a
+/// prompt (GenerationRequest::ends_at_once).
 Json answer_at_once(const GenerationRequest& request);
 
 }  // namespace longhaul::serve

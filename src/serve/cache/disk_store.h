@@ -1,7 +1,7 @@
 #pragma once
-// Stores snapshots on disk. They are session files in a folder of `--cache-dir`, and a manifest
-// lists them. A separate thread writes and loads files. All functions must be called on the
-// engine's thread.
+// Stores snapshots of the prefix cache on disk. Each snapshot is a session file in a folder of
+// `--cache-dir`. The manifest of the folder (serve/cache/manifest.h) lists the files. A separate
+// thread writes and loads files. All functions must be called on the engine's thread.
 
 #include <condition_variable>
 #include <deque>
@@ -19,9 +19,11 @@ namespace longhaul::serve {
 struct DiskOptions {
   std::filesystem::path folder;
   size_t most_bytes = 0;  ///< `--cache-disk` in bytes; 0: no limit
-  /// Hash of the model and settings; files with another hash are not touched.
+  /// Hash of the model and settings. Files with another hash belong to another server and are not
+  /// used.
   uint64_t fingerprint = 0;
-  /// Hashes of the offered adapters by name. They are combined with `fingerprint`.
+  /// Hashes of the offered adapters, by the name of the adapter. The hash of a file whose sequence
+  /// uses an adapter is `fingerprint` combined with the adapter's hash.
   std::map<std::string, uint64_t> adapters = {};
   std::function<void(const std::string&)> log;
   double load_speed = 0;  ///< bytes per second; 0: it is measured (load_speed_of)
@@ -34,30 +36,37 @@ class DiskStore {
   DiskStore(EnginePort& engine, DiskOptions options);
   ~DiskStore();  ///< completes the files that are being written
 
-  /// Returns the files of the manifest with their tokens. Damaged files have been renamed to .bad.
+  /// Returns the files that the manifest lists, with their tokens. Damaged files are renamed to
+  /// .bad and are not in the result.
   const std::map<std::string, StoredFile>& files() const { return files_; }
 
-  /// Writes a clone to a file. poll() calls `done` with an error, or with an empty string on
-  /// success.
+  /// Writes a clone of a sequence to a new file in the background. When the file is written, poll()
+  /// calls `done` with an error message, or with an empty string on success.
   using Done = std::function<void(const std::string& error)>;
   void write(StoredFile file, std::unique_ptr<ServedSequence> clone, Done done);
-  /// Loads a file, after the files that hold its first rows. poll() calls `done`. If a file is
-  /// damaged, the sequence is null, and the file is renamed to .bad and removed from the list.
+  /// Loads a file in the background, after its parent files (StoredFile::parent), which have the
+  /// keys and values of its first tokens. When the file is loaded, poll() calls `done`. If a file
+  /// is damaged, the sequence is null, and the damaged file is renamed to .bad and removed from
+  /// files().
   using Loaded = std::function<void(std::unique_ptr<ServedSequence>, const std::string& error)>;
   void load(const std::string& name, Loaded done);
-  /// Calls the `done` functions of completed work. Returns whether there were any.
+  /// Calls the `done` function of every write or load that has completed. Returns whether there
+  /// were any.
   bool poll();
   bool busy() const;
 
-  /// Removes a file, unless other files or pins need it. Returns whether the file has been removed.
+  /// Removes a file, unless it is the parent of another file or has a pin. Returns whether the file
+  /// has been removed.
   bool remove(const std::string& name);
-  /// Adds a pin (the id of a document) to a file. The file is kept until remove_pin().
+  /// Adds a pin, which is the id of a document, to a file. The file is not removed while it has a
+  /// pin.
   void add_pin(const std::string& name, const std::string& pin);
-  /// Removes a pin. Returns the file that it was on, or an empty name.
+  /// Removes a pin. Returns the name of the file that had the pin, or an empty name if no file had
+  /// it.
   std::string remove_pin(const std::string& pin);
   /// Makes `file` the only file of the named session. If `file` is empty, the session has no file.
   void take_session_name(const std::string& session, const std::string& file);
-  /// Returns the file of a session, or null.
+  /// Returns the name of the session's file, or null if it has none.
   const std::string* find_session(const std::string& session) const;
   const StoredFile* find(const std::string& name) const;
 
@@ -69,7 +78,8 @@ class DiskStore {
   std::string new_name();
 
  private:
-  /// Returns the hash of files with this key. No file has that of an adapter that is not offered.
+  /// Returns the fingerprint of files with this key. If the key's adapter is not offered, returns a
+  /// number that is the fingerprint of no file.
   uint64_t fingerprint_of(const TreeKey& key) const;
   bool is_ours(const StoredFile& file) const {
     return fingerprint_of(file.key) == file.fingerprint;

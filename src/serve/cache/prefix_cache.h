@@ -1,6 +1,7 @@
 #pragma once
-// The prefix cache. It holds snapshots (copies of sequences) in trees, and later prompts resume
-// from them.
+// The prefix cache holds snapshots, which are copies of sequences. A later prompt with the same
+// first tokens resumes from a snapshot instead of computing these tokens again. The snapshots are
+// stored in radix trees (serve/cache/snapshot_tree.h).
 
 #include <functional>
 #include <map>
@@ -12,7 +13,7 @@
 
 namespace longhaul::serve {
 
-/// A prompt for which the cache is searched.
+/// A prompt for which the cache is searched. The members are explained at TreeKey and CutFacts.
 struct CacheQuery {
   std::string scope;  ///< API key and salt
   std::string method;
@@ -26,7 +27,8 @@ struct CacheQuery {
   bool memory_only = false;
 };
 
-/// The result of a search: where a prompt can resume.
+/// A resume point, which is the result of a search: the snapshot from which a prompt can resume,
+/// and the number of tokens that it reuses.
 struct Resume {
   std::shared_ptr<Snapshot> snapshot;  ///< null: nothing can be reused
   int64_t tokens = 0;                  ///< number of reused tokens
@@ -34,8 +36,9 @@ struct Resume {
   bool exact = true;  ///< whether the result is bitwise equal to a prefill without a cache
   /// Whether the snapshot was computed with dense attention, but the prompt uses another method.
   bool dense = false;
-  /// The length at which the prompt diverges from cached prompts. A snapshot should be taken there.
-  /// 0: there is no such length.
+  /// The number of tokens after which the prompt differs from all cached prompts. The caller should
+  /// take a snapshot there, because later prompts may also share this prefix. 0: there is no such
+  /// position.
   int64_t branch = 0;
 };
 
@@ -45,17 +48,19 @@ class PrefixCache {
   /// prefill without a cache are used.
   explicit PrefixCache(bool exact) : exact_(exact) {}
 
-  /// Returns the best resume point. A snapshot counts as used only after lease().
+  /// Returns the best resume point. The search does not count as a use of the snapshot; lease()
+  /// does.
   Resume find(const CacheQuery& query) const;
   /// Protects a snapshot from eviction until release(). Jobs that use a snapshot hold a lease.
   void lease(Snapshot& snapshot);
   void release(Snapshot& snapshot);
 
-  /// Adds a snapshot, unless there already is an equally good one with the same tokens. Returns the
-  /// snapshot that the tree holds now, or null if the sequence is too short to be cached.
+  /// Adds a snapshot. If the cache already has an equally good snapshot of the same tokens,
+  /// `snapshot` is not added. Returns the snapshot that the cache now holds for these tokens, or
+  /// null if the sequence is too short to be cached.
   std::shared_ptr<Snapshot> insert(std::shared_ptr<Snapshot> snapshot);
-  /// Removes older snapshots that `snapshot` makes redundant, because it is a longer one of the
-  /// same conversation. Only snapshots of at most `tokens` tokens are removed.
+  /// Removes older snapshots of the same conversation that are shorter than `snapshot`, because the
+  /// next turn will resume from `snapshot`. Only snapshots of at most `tokens` tokens are removed.
   void drop_covered(const Snapshot& snapshot, int64_t tokens);
   /// Returns the snapshot with the lowest value that may be evicted from memory, or null. If
   /// `at_once` is false, it may be one that is being copied to host memory and has not been
@@ -79,13 +84,15 @@ class PrefixCache {
   /// Sets the sequence of a snapshot that was only in host memory or on disk.
   void fill(Snapshot& snapshot, std::unique_ptr<ServedSequence> sequence);
 
-  /// The function is called with the name of the file of a snapshot that is no longer useful.
+  /// Called with the name of a snapshot's file when another snapshot has replaced this snapshot in
+  /// the cache.
   std::function<void(const std::string& file)> on_drop;
 
   size_t count() const { return all_.size(); }
-  /// Returns the bytes of the cache in addition to the pages of keys and values.
+  /// Returns the memory of the cache in bytes, without the pages of keys and values.
   size_t overhead() const { return overhead_; }
-  /// Returns the bytes of keys and values in memory that cannot be evicted.
+  /// Returns the size in bytes of the keys and values that cannot be evicted, because their
+  /// snapshots have a lease.
   size_t leased_bytes() const { return leased_bytes_; }
   const std::vector<Snapshot*>& all() const { return all_; }
 
@@ -105,8 +112,8 @@ class PrefixCache {
   double clock_ = 0;  ///< greedy-dual clock: the value of the most recently evicted snapshot
 };
 
-/// Returns the method under whose name a snapshot is stored. Methods whose prefill is the same as
-/// that of dense attention share the snapshots of dense attention.
+/// Returns the name of the method for TreeKey::method. It is "dense" for methods whose prefill is
+/// the same as that of dense attention, so that these methods share snapshots.
 std::string shared_method(const std::string& method, const ResumeRule& rule);
 
 }  // namespace longhaul::serve

@@ -1,6 +1,6 @@
 #pragma once
-// Keeps the most recent prompts of each API key in order to explain cache misses. Prompts are kept
-// longer than snapshots.
+// Keeps the tokens of recent prompts, so that the server can explain why a prompt missed the prefix
+// cache. A prompt is often still kept when its snapshot has been evicted.
 
 #include <deque>
 #include <string>
@@ -22,11 +22,12 @@ struct PromptRecord {
 
 class PromptHistory {
  public:
-  /// Adds tokens that have been prefilled or decoded. Removes records that the new record
-  /// continues.
+  /// Adds a record of tokens that have been prefilled or decoded. Removes records whose tokens are
+  /// a prefix of the new record's tokens.
   void add(PromptRecord record);
-  /// Fills in `report`, whose `reused` is already set. Only texts of the same API key appear in the
-  /// report. `instruction` is the length of the prompt's last message, which is new in every turn.
+  /// Sets the members of `report` that explain a miss. `report.reused` must already be set. Only
+  /// texts of the same API key appear in the report. `instruction` is the length of the prompt's
+  /// last message, which is new in every turn.
   void explain(const PromptRecord& prompt, int64_t instruction, const ResumeRule& rule,
                const Tokenizer& tokenizer, CacheReport& report) const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// A snapshot: a clone of a sequence that later prompts may continue. It records how its tokens were
-// computed.
+// A snapshot is a clone of a sequence from which later prompts can resume. It also records how the
+// tokens were computed.
 
 #include <compare>
 #include <cstdint>
@@ -14,12 +14,13 @@
 
 namespace longhaul::serve {
 
-/// The key of a tree of snapshots. Snapshots with different keys share nothing. The other relevant
-/// settings (model, KV type, chunk) are the same for all sequences of an engine.
+/// The properties that two sequences must have in common to share a snapshot. Each key has its own
+/// tree of snapshots. Model, KV type and chunk size are not in the key, because all sequences of an
+/// engine have the same.
 struct TreeKey {
   std::string scope;         ///< API key and salt
   std::string method;        ///< the attention method in the form of `--attention`
-  int64_t angles = 0;        ///< number of the RoPE angles (EnginePort::angles_of)
+  int64_t angles = 0;        ///< identifies the RoPE angles (EnginePort::angles_of())
   std::string adapter = {};  ///< name of the adapter (Job::adapter)
   auto operator<=>(const TreeKey&) const = default;
 };
@@ -34,10 +35,11 @@ struct Snapshot {
   std::unique_ptr<ServedSequence> on_host;
   std::vector<Leg> legs;
   TreeKey key;
-  double seconds = 0;     ///< computing time of all tokens
-  double kept_until = 0;  ///< until this time, the snapshot is evicted only after all others
-  bool marked = false;    ///< whether the snapshot is kept even if a longer one makes it redundant
-  bool cold = true;       ///< whether the tokens were prefilled in the same way as without a cache
+  double seconds = 0;     ///< time that the computation of all tokens took, in seconds
+  double kept_until = 0;  ///< time until which all other snapshots are evicted before this one
+  bool marked = false;    ///< whether PrefixCache::drop_covered() must not remove the snapshot
+  /// Whether the tokens were computed exactly as they would be without a cache.
+  bool cold = true;
   int64_t instruction = 0;  ///< length of the prompt's last message, if whole_prompt is true
   /// Whether the snapshot ends with a prompt, and has the logits after its last token.
   bool whole_prompt = false;
@@ -45,7 +47,7 @@ struct Snapshot {
   /// Number of documents and sessions that need the snapshot; above 0, it is never evicted.
   int pins = 0;
 
-  // Members that belong to the cache.
+  // The following members are set by PrefixCache.
   TreeNode* node = nullptr;
   size_t kv_bytes = 0, own_bytes = 0, overhead = 0;
   double uses = 1, priority = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// A document of a client: its text and the state of its prefill.
+// Defines a document that a client has added: its text and the state of its prefill.
 
 #include <chrono>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace longhaul::serve {
 
-/// The text of a document, which never changes. Forks of the document share it.
+/// The converted text of a document. It never changes, and forks of the document share it.
 struct DocumentText {
   explicit DocumentText(Document converted, std::vector<std::string> remarks = {})
       : document(std::move(converted)), warnings(std::move(remarks)), places(document.text) {}
@@ -29,19 +29,19 @@ struct DocumentText {
 enum class DocumentStatus : uint8_t { kConverting, kQueued, kReading, kReady, kFailed };
 std::string_view name_of(DocumentStatus status);
 
-/// Properties that the client specified when it added a document.
+/// The properties that the client chose when it added the document.
 struct DocumentWish {
   std::string name;
   std::string attention;  ///< attention method in the syntax of `--attention`
   std::string system;     ///< system message that precedes the document
   bool persist = false;
-  /// Whether it is a file of /v1/files, which is converted but not prefilled.
+  /// Whether it was added by /v1/files. Such a file is converted to text, but not prefilled.
   bool is_file = false;
   std::string purpose;  ///< "purpose" of a file
 };
 
-/// A document of the server. Members may be accessed only under the lock of the store, except those
-/// that never change.
+/// A document of the server. Members that can change may be accessed only under the lock of the
+/// store (DocumentStore::look() and change()).
 struct ServedDocument {
   // Members that never change.
   std::string id, key;
@@ -51,7 +51,7 @@ struct ServedDocument {
 
   DocumentStatus status = DocumentStatus::kConverting;
   std::shared_ptr<const DocumentText> text;  ///< null while the document is being converted
-  std::vector<int32_t> tokens;  ///< the common prefix of all prompts about the document
+  std::vector<int32_t> tokens;  ///< tokens with which every prompt about the document begins
   int64_t text_begin = 0;       ///< index of the first token of the document's text
   PromptProgress progress;
   std::optional<double> seconds_left;

@@ -12,7 +12,7 @@
 
 namespace longhaul::serve {
 
-/// Functions of the server that these paths use.
+/// The functions of the server that DocumentApi calls.
 struct DocumentHost {
   /// Returns the served model. Throws ApiError while no model is loaded.
   std::function<std::shared_ptr<ServedModel>()> model;
@@ -27,9 +27,9 @@ class DocumentApi : public DocumentSource {
               std::shared_ptr<const ConverterProcess> converter);
 
   void add_routes(http::Router& router);
-  /// Adds the documents that earlier processes stored in the folder of the model's cache. Documents
-  /// without a snapshot are prefilled again. Call this before the scheduler runs. `log` may be
-  /// null.
+  /// Adds the documents that earlier processes stored in ServedModel::cache_folder. Documents whose
+  /// snapshot is not on disk are prefilled again. Call it before the scheduler runs. `log` receives
+  /// lines about damaged files; it may be null.
   void restore(const std::shared_ptr<ServedModel>& model,
                const std::function<void(const std::string& line)>& log);
   /// Ends the threads that convert documents, and the converter process.

@@ -1,6 +1,7 @@
 #pragma once
-// Stores documents in the folder of `--cache-dir`. Each has one file with its text and tokens.
-// DiskStore stores their snapshots in the same folder.
+// Stores documents in the folder of `--cache-dir`, so that they survive a restart of the server.
+// Each document has one file with its text and tokens. DiskStore stores the snapshots of the
+// documents in the same folder.
 
 #include <filesystem>
 #include <functional>
@@ -12,14 +13,14 @@
 
 namespace longhaul::serve {
 
-/// A document as it is stored in a file. Its tokens and its map are only valid for the model that
-/// computed them.
+/// The contents of a document's file. `tokens` and `map` are valid only for the model that computed
+/// them, which `fingerprint` identifies.
 struct StoredDocument {
   std::string id, key;
   int64_t created = 0;
   DocumentWish wish;
   std::shared_ptr<const DocumentText> text;
-  uint64_t fingerprint = 0;  ///< hash of the model and settings
+  uint64_t fingerprint = 0;  ///< hash of the model and settings (DiskOptions::fingerprint)
   std::vector<int32_t> tokens;
   int64_t text_begin = 0;
   size_t kv_bytes = 0;
@@ -32,12 +33,12 @@ class DocumentFiles {
       : folder_(std::move(folder)), fingerprint_(fingerprint) {}
 
   uint64_t fingerprint() const { return fingerprint_; }
-  /// Writes the document and waits until it is on the disk. If the process is killed meanwhile, the
-  /// previous file, if any, remains intact. Throws UserError.
+  /// Writes the file of the document and waits until it is on the disk. If the process is killed
+  /// meanwhile, an earlier file of the document remains intact. Throws UserError if writing fails.
   void write(const StoredDocument& document) const;
   void remove(const std::string& id) const;
-  /// Returns all documents, oldest first. Damaged files are renamed to .bad and reported to
-  /// `damaged`.
+  /// Reads the files of all documents, and returns the documents, oldest first. A damaged file is
+  /// renamed to .bad, and `damaged` is called with a message about it.
   std::vector<StoredDocument> read(
       const std::function<void(const std::string& problem)>& damaged) const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Computes the prefix that all prompts about a document share.
+// Computes the prefix of a document: the tokens with which every prompt about the document begins.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ struct DocumentPrefix {
   int64_t text_begin = 0;  ///< index of the first token of the document's text
 };
 
-/// Thrown for a prompt that could not be processed even if it were the only one.
+/// Thrown for a prompt that the server could not process even without other requests.
 class RefusedPrompt : public std::runtime_error {
  public:
   explicit RefusedPrompt(JobError reason)
@@ -25,17 +25,17 @@ class RefusedPrompt : public std::runtime_error {
   JobError error;
 };
 
-/// Returns the tokens of the system message (if any) and of the text. They are a prefix of every
-/// chat prompt that asks about the document. Throws ApiError if the model has no chat template.
+/// Returns the tokens of the system message (if any) and of the text. Every chat prompt about the
+/// document begins with them. Throws ApiError if the model has no chat template.
 DocumentPrefix document_prefix(const ServedModel& model, const std::string& system,
                                const std::string& text);
 
-/// Joins the texts of documents in the form in which they precede the question.
+/// Joins the texts of documents to the text that is inserted before the question.
 std::string joined_documents(const std::vector<std::string>& texts);
 
-/// Returns the reason why a prompt could not be processed even if it were the only one: it is too
-/// long for the context or too large for the memory. The error names methods of the server with
-/// which the prompt would fit.
+/// Checks a prompt of `tokens` tokens. Returns an error if it is too long for the context, or if
+/// its keys and values do not fit in memory even without other requests. In the second case, the
+/// error names offered attention methods with which the prompt would fit.
 std::optional<JobError> prompt_refusal(const ServedModel& model, const MethodSpec& attention,
                                        int64_t tokens);
 

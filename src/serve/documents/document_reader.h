@@ -1,5 +1,6 @@
 #pragma once
-// Converts documents, and prefills them one after another as prompts of low priority.
+// Converts documents to text, and then prefills them one after another with low priority. Several
+// threads convert.
 
 #include <condition_variable>
 #include <deque>
@@ -19,30 +20,32 @@ namespace longhaul::serve {
 
 class DocumentReader {
  public:
-  /// `converter` is null if documents cannot be converted.
+  /// `converter` is the process that converts files such as PDF. It is null if the server accepts
+  /// only plain texts.
   DocumentReader(DocumentStore& store, std::shared_ptr<const ConverterProcess> converter);
   ~DocumentReader();
   /// Ends all threads. Running conversions are abandoned.
   void stop();
 
-  /// The bytes of a document before its conversion.
+  /// A document before its conversion.
   struct Source {
     std::string bytes;
     PageRanges pages;
   };
-  /// Converts the document in the background and then prefills it. The request of `exchange` is
-  /// answered after the conversion, or after two seconds if the conversion takes longer.
+  /// Converts the document in the background and then prefills it. The response to the request of
+  /// `exchange` is sent after the conversion, or after two seconds if the conversion takes longer.
   void convert(std::shared_ptr<const ServedModel> model, std::shared_ptr<ServedDocument> document,
                Source source, std::shared_ptr<http::Exchange> exchange);
-  /// Sets the files to which documents with DocumentWish::persist are written from now on.
+  /// Sets the folder to which documents with DocumentWish::persist are written from now on.
   void keep_in(std::shared_ptr<const DocumentFiles> files) { files_ = std::move(files); }
   bool keeps_files() const { return files_ != nullptr; }
   /// Adds a document of an earlier process. If its snapshot is not on disk, the document is
   /// prefilled again.
   void restore(const std::shared_ptr<const ServedModel>& model, StoredDocument stored);
-  /// Prefills a document again. It is called if the snapshot could not be loaded.
+  /// Prefills a document again, because its snapshot could not be loaded.
   void read_again(const std::string& id);
-  /// Prefills a document whose text is known. Throws ApiError if this is not possible.
+  /// Prefills a document whose text has already been converted. Throws ApiError if the document
+  /// cannot be prefilled, for example because it is too long.
   void prefill(std::shared_ptr<const ServedModel> model, std::shared_ptr<ServedDocument> document,
                std::shared_ptr<const DocumentText> text);
   /// Stops all work on a document that was deleted.
@@ -86,7 +89,8 @@ class DocumentReader {
   DocumentStore& store_;
   std::shared_ptr<const ConverterProcess> converter_;
   std::shared_ptr<const DocumentFiles> files_;  ///< null: documents are kept in memory only
-  std::weak_ptr<const ServedModel> model_;      ///< model to which the documents in files_ belong
+  /// The model that prefills the documents of restore() and read_again().
+  std::weak_ptr<const ServedModel> model_;
   PendingAnswers answers_;
 
   std::mutex mutex_;
@@ -101,7 +105,7 @@ class DocumentReader {
   std::vector<std::thread> threads_;
 };
 
-/// Returns the error that is reported to the client if a conversion fails.
+/// Converts the error of a failed conversion to the error that the client receives.
 JobError error_of_document(const DocumentError& error);
 
 }  // namespace longhaul::serve

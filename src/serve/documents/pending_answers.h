@@ -1,6 +1,7 @@
 #pragma once
-// When a client adds a document, the answer to the request is delayed for a moment. If the
-// conversion fails quickly, the answer can then report the problem with its own status.
+// Delays the response to a request that adds a document. If the conversion fails quickly, the
+// response can then have the status of this error. Otherwise it reports that the document is being
+// converted.
 
 #include <chrono>
 #include <condition_variable>
@@ -22,12 +23,12 @@ class PendingAnswers {
   PendingAnswers();
   ~PendingAnswers();
 
-  /// Registers a request. If take() does not remove the request within `wait`, a thread sends the
-  /// response that `late` makes.
+  /// Registers a request that adds the document `id`. If take() does not remove the request within
+  /// `wait`, a thread sends the response that `late` returns.
   void add(const std::string& id, std::shared_ptr<http::Exchange> exchange, Make late,
            std::chrono::milliseconds wait);
-  /// Returns the waiting request of this document, which the caller must answer. Returns null if
-  /// the request has been answered.
+  /// Removes and returns the waiting request of document `id`. The caller must respond to it.
+  /// Returns null if the response has already been sent.
   std::shared_ptr<http::Exchange> take(const std::string& id);
 
  private:

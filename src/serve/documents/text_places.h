@@ -1,5 +1,6 @@
 #pragma once
-// Converts between bytes, characters (Unicode code points) and pages of a document's text.
+// Converts between three kinds of positions in a document's text: byte offsets, character indices
+// (a character is a Unicode code point), and page numbers.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Parses the inside of one tool call, byte by byte.
+// Parses one tool call, byte by byte. ReplyParser recognises the marks around the call.
 
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace longhaul::serve {
 
-/// Receives the parts of a call.
+/// Receives the name, the id and the arguments of a call while it is parsed.
 class CallSink {
  public:
   virtual ~CallSink() = default;
@@ -24,16 +24,18 @@ class CallReader {
   enum class Result : uint8_t {
     kMore,
     kDone,    ///< the call ends with this byte
-    kBroken,  ///< this byte cannot follow; push() has not consumed it
+    kBroken,  ///< the byte cannot be a part of the call; push() has not consumed it
   };
   virtual ~CallReader() = default;
   virtual Result push(char c) = 0;
-  /// Returns whether the reply may end here, because only closing marks are missing.
+  /// Returns whether the call is complete if the reply ends here, because only closing marks are
+  /// missing.
   virtual bool may_end() const { return false; }
 };
 
 /// Reads {"name": NAME, "arguments": {...}} or {"function": {...}} with the same members. The
-/// members may be in any order. If `known` is not null, only calls of these functions are accepted.
+/// members may be in any order. If `known` is not null, calls of other functions are rejected with
+/// kBroken.
 std::unique_ptr<CallReader> json_call_reader(CallSink& sink, const OfferedTools* known);
 /// Reads NAME[ARGS]{...}, NAME[CALL_ID]ID[ARGS]{...} or NAME{...}.
 std::unique_ptr<CallReader> named_call_reader(CallSink& sink);

@@ -1,6 +1,6 @@
 #pragma once
-// Creates the grammar of a reply that must be a tool call. tool_choice "required" and tool_choice
-// with a function demand this.
+// Creates the grammar of a reply that must be a tool call. A request demands this by tool_choice
+// "required" or by a function in tool_choice.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,18 +11,19 @@
 namespace longhaul::serve {
 
 struct ForcedCall {
-  /// Text at the end of the prompt, with control tokens. The parser of the reply reads it first.
+  /// Text that must be appended to the prompt, with the texts of control tokens. It begins the
+  /// call. ReplyParser must read it before the reply.
   std::string prompt_end;
   grammar::Grammar grammar;  ///< grammar of the reply
 };
 
 /// Returns the grammar of one call of the function `name`, in the model's own form. If `name` is
 /// empty, any function may be called. For a model without such a form (CallFamily::kNone), the call
-/// is the JSON object of kBareJson. Tagged calls (kQwenCoder) have only the required parameters.
-/// Throws UserError for an unknown function and for an unsupported schema, with the name of the
-/// function. Also throws UserError if several functions may be called and the model writes its
-/// replies in channels. The text that opens the channel of a call contains the function's name and
-/// must be at the end of the prompt.
+/// is the JSON object of kBareJson. In calls with tags (kQwenCoder), the model can only write the
+/// required parameters. Throws UserError that names the function if the function is unknown or its
+/// schema is not supported. Also throws UserError if several functions may be called and the family
+/// is kChannels. In this family the header of the channel, which must be appended to the prompt,
+/// contains the name of the function.
 ForcedCall forced_call(const ReplyFormat& format, const nlohmann::ordered_json& tools,
                        const std::string& name);
 

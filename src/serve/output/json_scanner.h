@@ -1,6 +1,6 @@
 #pragma once
-// Finds the end of a JSON value that arrives byte by byte. The syntax of the value must be checked
-// afterwards.
+// Finds the end of a JSON value that arrives byte by byte. The scanner only counts brackets and
+// quotation marks. The caller must check the syntax of the complete value.
 
 #include <string>
 

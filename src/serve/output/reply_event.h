@@ -1,5 +1,6 @@
 #pragma once
-// The parts of a reply: text, reasoning and tool calls.
+// Defines the events into which ReplyParser splits a reply: pieces of text, reasoning and tool
+// calls.
 
 #include <string>
 #include <vector>
@@ -9,12 +10,12 @@ namespace longhaul::serve {
 enum class EventKind : uint8_t {
   kText,
   kReasoning,
-  /// `text` is the name of the function, and `id` the id of the call, which may be empty.
+  /// A call begins. `text` is the name of the function, and `id` is the id of the call or empty.
   kCallBegin,
   kArguments,  ///< a piece of the call's arguments, which are JSON
-  kCallEnd,    ///< `complete` is false if the arguments are not JSON or were cut off
+  kCallEnd,    ///< a call ends; `complete` is false if its arguments are not JSON or were cut off
   kMarkup,     ///< tags and blanks around the other parts; clients do not see them
-  kWarning,    ///< `text` is the part that could not be parsed
+  kWarning,    ///< `text` looked like a call but could not be parsed
 };
 
 struct ReplyEvent {
@@ -22,11 +23,12 @@ struct ReplyEvent {
   std::string text;
   std::string id;
   bool complete = true;
-  std::string raw;  ///< bytes of the reply; those of all events together are the whole reply
+  /// Bytes of the reply that caused the event; concatenated over all events, they are the reply.
+  std::string raw;
 };
 
-/// Joins consecutive events of the same kind. The result does not depend on how the reply was
-/// divided into pieces.
+/// Joins consecutive events of the same kind. The result does not depend on the pieces in which the
+/// reply arrived.
 std::vector<ReplyEvent> joined_events(const std::vector<ReplyEvent>& events);
 
 }  // namespace longhaul::serve

@@ -20,31 +20,33 @@ enum class CallFamily : uint8_t {
   kLlama,      ///< {"name": ..., "parameters": ...}, possibly after <|python_tag|>
   kMistral,    ///< [TOOL_CALLS][{...}], or [TOOL_CALLS]NAME[ARGS]{...}
   kChannels,   ///< gpt-oss: <|channel|>commentary to=functions.NAME<|message|>{...}
-  kBareJson,   ///< a JSON object with the name of a function
+  kBareJson,   ///< a JSON object that has the name of an offered function, without marks around it
 };
 std::string_view name_of(CallFamily family);
 
 struct ReplyFormat {
   CallFamily family = CallFamily::kNone;
-  std::string reasoning_open = "<think>", reasoning_close = "</think>";  ///< may be empty
-  bool begins_in_reasoning = false;  ///< whether the prompt already contains the opening mark
-  bool offers_tools = false;         ///< whether the chat template writes the definitions of tools
+  /// Marks around the reasoning; empty: none.
+  std::string reasoning_open = "<think>", reasoning_close = "</think>";
+  bool begins_in_reasoning = false;  ///< whether the prompt already ends with reasoning_open
+  bool offers_tools = false;         ///< whether the chat template renders the definitions of tools
   /// Whether the chat template expects arguments as a string and not as an object.
   bool arguments_as_text = false;
-  /// Returns whether marks are control tokens. If so, the reply's text must include the texts of
-  /// control tokens.
+  /// Returns whether the marks of calls are control tokens. If so, the text that ReplyParser reads
+  /// must include the texts of control tokens.
   bool needs_control_texts() const {
     return family == CallFamily::kChannels || family == CallFamily::kMistral ||
            family == CallFamily::kLlama;
   }
 };
 
-/// Determines the format of a chat template. The function renders a conversation with a call and
-/// examines the text around the call.
+/// Determines the format of the replies of a model from its chat template. To do so, renders a
+/// conversation that contains a call, and examines the text around the call.
 ReplyFormat find_reply_format(const ChatTemplate& chat_template);
 
-/// The functions that a request offers. Their names determine whether a bare JSON object is a call.
-/// The types of their parameters determine whether a tagged value is a string.
+/// The functions that a request offers to the model. A JSON object without marks is a call only if
+/// it has the name of one of these functions. In calls with tags (kQwenCoder), the type of a
+/// parameter determines whether its value is a string or JSON.
 class OfferedTools {
  public:
   OfferedTools() = default;
@@ -53,7 +55,8 @@ class OfferedTools {
 
   bool empty() const { return text_parameters_.empty(); }
   bool has(std::string_view name) const;
-  /// Returns whether the parameter is a string or has an unknown type.
+  /// Returns whether the value of this parameter is a string. Also returns true if its type is
+  /// unknown.
   bool is_text(std::string_view name, std::string_view parameter) const;
 
  private:

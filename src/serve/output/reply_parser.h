@@ -1,5 +1,5 @@
 #pragma once
-// Divides a reply into text, reasoning and tool calls while it arrives.
+// Splits a reply into text, reasoning and tool calls while the reply is generated.
 
 #include <memory>
 #include <string>
@@ -12,15 +12,16 @@
 
 namespace longhaul::serve {
 
-/// The sequence of events does not depend on how the bytes are divided into pieces, except that
-/// texts and arguments may be divided (joined_events()). If a part cannot be parsed as a call, it
-/// becomes text, and a warning follows.
+/// The reply may arrive in arbitrary pieces. The borders of the pieces influence only how texts and
+/// arguments are split into events, and joined_events() removes this difference. If a call cannot
+/// be parsed, its bytes become text, and a kWarning event follows.
 class ReplyParser : private CallSink {
  public:
   ReplyParser(ReplyFormat format, OfferedTools tools);
 
   void push(std::string_view bytes, std::vector<ReplyEvent>& events);
-  /// Ends the reply. `cut` is true if a limit ended it, in which case an open call is incomplete.
+  /// Ends the reply. `cut` is true if a limit ended it. A call that is still open is then reported
+  /// as incomplete.
   void finish(bool cut, std::vector<ReplyEvent>& events);
 
  private:
@@ -68,7 +69,7 @@ class ReplyParser : private CallSink {
   std::string held_;    // text that may become a mark
   std::string blank_;   // blanks that belong to the markup if a mark follows
   bool trims_ = false;  // whether blanks before the next visible byte belong to the markup
-  // Whether there was no visible byte yet, so that a call without markup may begin.
+  // Whether the reply has only blanks so far. Only then may a call without marks begin.
   bool empty_ = true;
 
   std::unique_ptr<CallReader> reader_;

@@ -1,5 +1,6 @@
 #pragma once
-// Reports the passages on which replies are based, for requests with `"sources": true`.
+// Reports the passages of the prompt on which a reply is based. A request demands this by
+// `"sources": true`.
 
 #include <span>
 #include <utility>
@@ -9,12 +10,12 @@
 
 namespace longhaul::serve {
 
-/// Prepares a request for sources. Stores the texts of its messages.
+/// Makes the reply report its sources. Stores the texts of `messages` in the request.
 void request_sources(const Json& messages, GenerationRequest& request);
 
 /// Returns the members "sources", "rests_on_a_passage" and "sentences" of the reply's report. If
-/// there are several choices, these members describe the first one. `watched` has the watched
-/// replies with the index of their choice.
+/// there are several choices, these members describe the first one. `watched` has the replies whose
+/// attended keys were recorded, each with the number of its choice.
 Json sources_json(const ServedModel& model, const GenerationRequest& request,
                   std::span<const int32_t> prompt,
                   std::span<const std::pair<int, WatchedReply>> watched);

@@ -1,17 +1,20 @@
 #pragma once
-// The rule by which decode steps of replies and the prefill of a long prompt share the time.
+// Defines how decode steps of replies and the prefill of a long prompt share the computing time.
+// While a long prompt is prefilled, the scheduler runs a decode step after each pause. During the
+// pause, only the prompt is computed.
 
 #include <algorithm>
 
 namespace longhaul::serve {
 
-/// Limits in seconds of the pause between two decode steps while a prompt is prefilled. In the
-/// pause only the prompt is computed, up to the end of the layer in which the pause ends.
+/// The pause between two decode steps, in seconds. The real pause can be longer, because a decode
+/// step starts only when the current layer of the prefill is complete.
 ///
-/// The pause is ten times as long as a step, so that the prefill takes at most 10 % longer than
-/// alone. It is at least `least`, and at most `most` or as long as a step where a step is longer
-/// than that. A pause of the length of a step gives each side half of the time. The gap between two
-/// tokens is a pause, the rest of a layer, and a step:
+/// The pause is ten times as long as a decode step, so that the prefill takes only 10 % longer than
+/// without replies. The pause is at least `least`. It is at most `most`, or as long as a step if a
+/// step is longer than `most`. In the latter case the prefill and the replies each get half of the
+/// time. The gap between two tokens of a reply consists of a pause, the rest of a layer, and a
+/// step:
 ///
 ///   step     pause     gap with short layers   time that the prefill takes longer
 ///   1 ms     20 ms     21 ms                   5 %
@@ -20,7 +23,8 @@ namespace longhaul::serve {
 ///   50 ms    200 ms    250 ms                  25 %
 ///   500 ms   500 ms    1 s                     100 %
 ///
-/// If both limits are equal, the pause does not depend on the step (`--token-interval N`).
+/// If `least` and `most` are equal, this is the pause for steps of any length (`--token-interval
+/// N`).
 struct DecodePause {
   double least = 0.020, most = 0.200;
 

@@ -1,6 +1,7 @@
 #pragma once
-// The scheduler's interface to the engine. The real engine implements it. A mock with a simulated
-// clock (mock_engine.h) also implements it, so that tests can simulate hours of traffic in seconds.
+// Defines EnginePort, the interface through which the scheduler uses an engine. SequenceEngine
+// implements it with the real engine. MockEngine implements it with a simulated clock, so that
+// tests can simulate hours of traffic in seconds.
 
 #include <cstdint>
 #include <filesystem>
@@ -41,26 +42,30 @@ class ServedSequence {
   /// Removes the tokens from index `length` on, and the logits.
   virtual void truncate(int64_t length) = 0;
   virtual void drop_logits() = 0;
-  /// Initialises an empty sequence from `dense`, which has processed at least the first `most`
-  /// tokens of `prompt` with dense attention. The two sequences then share the longest prefix for
+  /// Initialises this empty sequence with a prefix of `dense`, so that a method can continue a
+  /// snapshot of dense attention. `dense` has processed at least the first `most` tokens of
+  /// `prompt` with dense attention. The prefix has at most `most` tokens. It is the longest one for
   /// which this sequence's method would compute the same keys and values. Returns the number of its
   /// tokens.
   virtual int64_t begin_with(const ServedSequence& dense, std::span<const int32_t> prompt,
                              int64_t instruction, int64_t most) = 0;
-  /// Writes a session file (Sequence::save_after). Throws UserError. It may be called on any thread
-  /// if no other thread uses the sequence.
+  /// Writes a session file without the keys and values of the first `parent_tokens` tokens, which
+  /// are in the file `parent` (Sequence::save_after). Throws UserError if writing fails. It may be
+  /// called on any thread if no other thread uses the sequence.
   virtual void save(const std::filesystem::path& file, int64_t parent_tokens,
                     const std::string& parent) const = 0;
-  /// Returns whether the rows of the first tokens can be omitted from the file.
+  /// Returns whether save() can leave out the keys and values of the first tokens (`parent_tokens`
+  /// above 0).
   virtual bool can_leave_out() const = 0;
-  /// Returns the bytes of keys and values that are freed if this sequence is destroyed.
+  /// Returns the size in bytes of the keys and values that no other sequence shares. They are freed
+  /// if this sequence is destroyed.
   virtual size_t own_bytes() const = 0;
   /// Returns a second sequence with the same contents, or null if the engine cannot copy it.
   virtual std::unique_ptr<ServedSequence> clone() const = 0;
-  /// Records in `watch` what the tokens of the reply attend to. A call with null ends the
-  /// recording. Does nothing if the engine does not support it.
+  /// From now on records in `watch` to which keys each decoded token attends. A call with null ends
+  /// the recording. Does nothing if the engine does not support it.
   virtual void watch_sources(std::shared_ptr<SourceWatch> watch) = 0;
-  /// Returns which tokens are kept in the KV store.
+  /// Returns which tokens still have keys and values in memory. Some methods evict keys and values.
   virtual RetentionMap retention() const = 0;
 };
 
@@ -94,26 +99,28 @@ struct HostUse {
 
 struct ServedPrefillHooks {
   const CancelFlag* cancel = nullptr;
-  /// Receives the logits of rows, [rows, vocab]. `first` is the index of the first row among the
-  /// tokens of this prefill.
+  /// If set, receives the logits after every token of the prefill, several tokens per call.
+  /// `logits` is [rows, vocab]. Row 0 belongs to token number `first` of this prefill.
   std::function<void(int64_t first, int64_t rows, const float* logits)> all_logits;
-  int64_t instruction = 0;  ///< number of tokens of the question at the end
-  int64_t reply = 0;        ///< largest number of tokens of the reply
-  int64_t to_come = 0;      ///< number of tokens of the same prompt that later prefills will add
+  /// Number of tokens at the end of the prompt that belong to the question.
+  int64_t instruction = 0;
+  int64_t reply = 0;  ///< largest number of tokens of the reply
+  /// Number of tokens of the same prompt after this prefill, which later prefills will add.
+  int64_t to_come = 0;
 };
 
 enum class Advance : uint8_t { kMore, kDone, kCancelled };
 
-/// The prefill of one prompt. If it is destroyed early, the sequence keeps the part that has been
-/// completed.
+/// The prefill of one prompt. If it is destroyed early, the sequence keeps the tokens that have
+/// been completed.
 class ServedPrefill {
  public:
   virtual ~ServedPrefill() = default;
-  /// Computes the next group of rows. Calls `yield` between two layers. `yield` may compute other
-  /// sequences. Throws if the engine fails; the sequence is then empty.
+  /// Computes the next chunk of tokens. Calls `yield` after each layer. `yield` may compute steps
+  /// of other sequences. Throws if the engine fails; the sequence is then empty.
   virtual Advance step(const std::function<void()>& yield) = 0;
   virtual int64_t total() const = 0;
-  /// Returns the number of completed tokens; the number also grows during a step.
+  /// Returns the number of completed tokens. The number grows even within a step.
   virtual int64_t done() const = 0;
 };
 
@@ -140,9 +147,9 @@ class EnginePort {
   /// is.
   virtual std::unique_ptr<ServedSequence> begin(const MethodSpec& attention,
                                                 const std::string& adapter) = 0;
-  /// Reads a file that ServedSequence::save() wrote. If the file has a parent file, `parent` is a
-  /// sequence with the tokens of the parent file. Otherwise it is null. Throws UserError. It may be
-  /// called on any thread.
+  /// Reads a file that ServedSequence::save() has written. If the file was written with
+  /// `parent_tokens` above 0, `parent` is the loaded sequence of the parent file. Otherwise it is
+  /// null. Throws UserError if the file cannot be loaded. It may be called on any thread.
   virtual std::unique_ptr<ServedSequence> load(const std::filesystem::path& file,
                                                const MethodSpec& attention,
                                                const std::string& adapter,
@@ -152,7 +159,8 @@ class EnginePort {
                                                  std::span<const int32_t> tokens,
                                                  const ServedPrefillHooks& hooks,
                                                  PrefillLane lane) = 0;
-  /// Returns whether decode() finds the highest logit faster than it copies all logits.
+  /// Returns whether decode() supports DecodeEntry::highest. Finding the highest logit on a device
+  /// is faster than copying all logits to the host.
   virtual bool chooses_highest() const { return false; }
   /// Begins a decode step: adds one token to each sequence and computes its logits. Sequences with
   /// the same adapter are computed together, and the adapters one after another. Returns whether a
@@ -165,15 +173,15 @@ class EnginePort {
   /// Returns the largest number of bytes that a sequence of this many tokens needs, without memory
   /// that all sequences share.
   virtual size_t most_bytes(const MethodSpec& attention, int64_t prompt, int64_t reply) const = 0;
-  /// Returns the bytes of weights, activations and the process, which do not depend on the number
-  /// of sequences.
+  /// Returns the bytes of memory that do not depend on the number of sequences: weights,
+  /// activations and the process itself.
   virtual size_t fixed_bytes() const = 0;
-  /// Returns an object that records the sources of a reply to a prompt of this many tokens, or null
+  /// Returns an object for ServedSequence::watch_sources() and a prompt of `prompt` tokens, or null
   /// if the engine does not support it.
   virtual std::shared_ptr<SourceWatch> make_watch(int64_t prompt) const = 0;
   virtual int64_t vocab() const = 0;  ///< returns the number of logits per token
-  /// Returns the bytes of the keys and values of all sequences. Pages that several sequences share
-  /// are counted once.
+  /// Returns the size in bytes of the keys and values of all sequences. Pages that several
+  /// sequences share are counted once.
   virtual size_t kv_bytes_in_use() const = 0;
   /// Returns the host memory to which sequences can be moved. The limit is 0 if they cannot.
   virtual HostUse host_use() const { return {}; }
@@ -199,8 +207,9 @@ class EnginePort {
   /// Returns the rule that determines where prompts of this method can resume. Throws UserError if
   /// the model does not support the method.
   virtual ResumeRule resume_rule(const MethodSpec& attention) const = 0;
-  /// Returns a number that identifies the RoPE angles for a context length. Two lengths have the
-  /// same angles if their numbers are equal.
+  /// Returns a number that identifies the RoPE angles for a context of `tokens` tokens. Some models
+  /// use other angles for long contexts. Two contexts have the same angles if their numbers are
+  /// equal.
   virtual int64_t angles_of(int64_t tokens) const = 0;
 };
 

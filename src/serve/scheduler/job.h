@@ -1,5 +1,5 @@
 #pragma once
-// One prompt and its replies, as the scheduler processes them.
+// Defines a job: one prompt and its replies, as the scheduler processes them.
 
 #include <cstdint>
 #include <functional>
@@ -25,13 +25,13 @@ namespace longhaul::serve {
 /// Limits the reasoning at the beginning of a reply.
 struct ReasoningLimit {
   int64_t tokens = -1;  ///< negative: no limit
-  std::string open;     ///< mark that begins the reasoning
-  std::string end;      ///< mark with which the model ends the reasoning
-  std::string close;    ///< text that ends the reasoning when the limit is reached
+  std::string open;     ///< text with which the model begins the reasoning
+  std::string end;      ///< text with which the model ends the reasoning
+  std::string close;    ///< text that is appended to end the reasoning when the limit is reached
   bool begun = false;   ///< whether the prompt has already opened the reasoning
 };
 
-/// How the tokens of a reply are sampled, and where the reply ends.
+/// The options that determine how the tokens of a reply are sampled and where the reply ends.
 struct ReplyOptions {
   SamplerOptions sampler;
   int64_t max_tokens = -1;  ///< negative: no limit
@@ -46,8 +46,9 @@ struct ReplyOptions {
   bool ignore_eos = false;
   /// Whether the text of the reply includes the texts of control tokens.
   bool control_texts = false;
-  bool starts_text = true;  ///< false: the reply continues a text
-  int logprobs = -1;        ///< number of most likely tokens to report; negative: no logprobs
+  bool starts_text = true;  ///< whether the reply begins a new text; false: it continues a text
+  /// Number of most likely tokens to report for each token; negative: no logprobs.
+  int logprobs = -1;
   std::optional<grammar::Constraint> constraint;  ///< constraint on the form of the reply
   ReasoningLimit reasoning;
 };
@@ -57,7 +58,7 @@ struct TokenChance {
   float logprob = 0;
 };
 
-/// A token as a client sees it.
+/// A token of a reply or prompt with its probability, for the client.
 struct TokenReport {
   int32_t id = 0;
   float logprob = 0;              ///< valid only if ReplyOptions::logprobs is not negative
@@ -66,7 +67,7 @@ struct TokenReport {
 
 enum class Finish : uint8_t { kNone, kEnd, kStopString, kLength, kContextFull, kMemory, kLoop };
 
-/// The part that one step adds to a reply.
+/// The text and tokens that one decode step adds to a reply.
 struct ReplyPiece {
   std::string text;  ///< complete characters that can no longer become part of a stop string
   std::vector<TokenReport> tokens;  ///< the tokens of this text
@@ -78,11 +79,12 @@ struct JobError {
   int status = 500;
   std::string type, code, message;
   double retry_after = 0;  ///< seconds; 0: not specified
-  /// Members for insufficient_memory.
+  /// For the error insufficient_memory: bytes that the job needs, and bytes that are available.
   size_t needed = 0, limit = 0;
-  /// Methods with which the job would fit in memory, and the bytes that each needs.
+  /// For the error insufficient_memory: attention methods with which the job would fit, and the
+  /// bytes that it needs with each.
   std::vector<std::pair<std::string, size_t>> fits;
-  int64_t prompt_tokens = 0, context = 0;  ///< numbers for the error context_length_exceeded
+  int64_t prompt_tokens = 0, context = 0;  ///< for the error context_length_exceeded
   std::vector<std::string> formats;        ///< supported formats, for the error unsupported_format
 };
 
@@ -92,7 +94,7 @@ struct PromptProgress {
   double attention_seconds = 0;  ///< part of `seconds` that was spent on attention
 };
 
-/// Statistics of the work, for the end of a reply, the log and the counters.
+/// Statistics of a job. They are reported at the end of the reply, in the log, and in the metrics.
 struct JobReport {
   int64_t prompt_tokens = 0, cached_tokens = 0, reply_tokens = 0;
   double queue_seconds = 0, prefill_seconds = 0, first_token_seconds = 0, decode_seconds = 0;
@@ -106,7 +108,7 @@ struct JobReport {
 class PrefillGate;
 class ServedSequence;
 
-/// A reply for which the attended keys were recorded.
+/// A reply, and the record of the keys to which its tokens attended.
 struct WatchedReply {
   std::shared_ptr<const SourceWatch> watch;
   std::vector<int32_t> tokens;  ///< the tokens of the reply
@@ -117,34 +119,35 @@ struct WatchedReply {
 class JobSink {
  public:
   virtual ~JobSink() = default;
-  /// Reports that the job has been accepted and will run, now or after other jobs. It is not called
-  /// for jobs that are rejected.
+  /// Reports that the job has been accepted. It will run now or after other jobs. Not called for
+  /// jobs that are rejected.
   virtual void accepted() {}
   virtual void progress(const PromptProgress& progress) = 0;
   /// Receives the logprobs of the prompt's tokens, if Job::prompt_logprobs is set. The first token
   /// has none.
   virtual void prompt_tokens(std::vector<TokenReport> tokens) = 0;
-  /// This function is called after the prompt has been processed and before a token of the reply is
-  /// sampled.
+  /// Called when the prompt has been prefilled, before the first token of the reply is sampled.
   virtual void prefilled(const ServedSequence& /*sequence*/) {}
-  /// Reports that `watch` begins to record the sources of a choice.
+  /// Called before the first token of a choice if Job::sources is set. `watch` will record the keys
+  /// to which the tokens of the choice attend.
   virtual void watching(int /*choice*/, const std::shared_ptr<const SourceWatch>& /*watch*/) {}
-  /// Receives the keys to which the tokens of a choice attended, before done() is called.
+  /// Receives the complete record of a choice if Job::sources is set. Called before done().
   virtual void sources(int /*choice*/, const WatchedReply& /*reply*/) {}
   virtual void piece(int choice, const ReplyPiece& piece, const JobReport& so_far) = 0;
   virtual void done(const JobReport& report) = 0;
   virtual void failed(const JobError& error) = 0;
-  /// Returns whether the client is too slow. If so, its replies wait.
+  /// Returns whether the client reads too slowly. The scheduler then generates no further tokens
+  /// for the job until the result is false.
   virtual bool full() const { return false; }
-  /// Returns whether the choice needs no further tokens. If so, the reply ends as if the model had
-  /// ended it.
+  /// Returns whether the client needs no further tokens of the choice. The reply then ends as if
+  /// the model had ended it.
   virtual bool enough(int choice) const {
     (void)choice;
     return false;
   }
 };
 
-/// A part of a prompt, for reports.
+/// A named part of a prompt, so that reports can say where two prompts differ.
 struct PromptPart {
   std::string name;  ///< such as "system message", "message 3 (user)" or "tools"
   size_t begin = 0;  ///< offset of the part's first byte in the prompt's text
@@ -153,15 +156,16 @@ struct PromptPart {
 struct Job {
   std::string key;         ///< name of the API key; empty: there is none
   std::string cache_salt;  ///< prompts with different salts share nothing in the cache
-  /// Name that the client gave; empty: the conversation is recognised by its tokens.
+  /// Name that the client gave to the conversation. Empty: the conversation has no name, and only
+  /// equal tokens show that two jobs belong to the same conversation.
   std::string conversation;
   MethodSpec attention = MethodSpec::parse("dense");
   std::string adapter;  ///< name of an offered adapter; empty: the model as it is
   std::vector<int32_t> prompt;
   int64_t instruction = 0;
-  /// Prefix lengths of the prompt that the client expects to send again: ends of documents, and
-  /// marks of the client. The prefix cache keeps snapshots there. Lengths beyond the prompt are
-  /// ignored.
+  /// Lengths of prefixes of the prompt that the client expects to send again. These are the ends of
+  /// documents, and the client's cache marks. The prefix cache keeps snapshots there. Lengths
+  /// beyond the prompt are ignored.
   std::vector<int64_t> checkpoints;
   ReplyOptions reply;
   int choices = 1;
@@ -170,18 +174,19 @@ struct Job {
   bool caps_reply = false;
   bool progress = false;  ///< whether PromptProgress is requested
   bool sources = false;   ///< whether JobSink::sources() is requested
-  /// Whether the job prefills a document. It then leaves most of the time to other long prompts,
+  /// Whether the job prefills a document. Such a job leaves most of the time to other long prompts,
   /// and does not count as a running request.
   bool background = false;
-  std::string pin;  ///< the snapshot after the prompt is never evicted, until Scheduler::unpin() of
-                    ///< this name; empty: it may be evicted
-  /// If set, the pinned snapshot is also written to disk, where it stays until it is unpinned. The
-  /// function is called on the engine's thread, with an empty string or with the reason why the
-  /// snapshot was not written.
+  /// If not empty, the snapshot after the prompt is pinned under this name: it is not evicted until
+  /// Scheduler::unpin() is called with the name.
+  std::string pin;
+  /// If set, the pinned snapshot is also written to disk, where it stays until unpin(). The
+  /// function is called on the engine's thread when it has been written, with an empty string, or
+  /// with the reason why it could not be written.
   std::function<void(const std::string& error)> saved;
   std::vector<std::shared_ptr<PrefillGate>> gates;  ///< the job waits until all of them are open
   bool reuse = true;  ///< whether the job may resume from a snapshot of the prefix cache
-  /// Seconds for which the snapshots of the job are evicted only after all others.
+  /// For this many seconds, the snapshots of the job are evicted only after all others.
   double cache_seconds = 0;
   std::vector<PromptPart> parts;  ///< parts of the prompt in order; empty: not known
   CancelFlag cancel;

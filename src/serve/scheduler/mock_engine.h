@@ -1,6 +1,6 @@
 #pragma once
-// An engine for tests that computes nothing. Its clock advances by the simulated cost of layers,
-// and the test provides the tokens of replies.
+// MockEngine is an engine for tests. It computes nothing. Its clock advances by the simulated time
+// of layers, and the test chooses the tokens of replies.
 
 #include <atomic>
 #include <chrono>
@@ -14,10 +14,10 @@ struct MockSettings {
   bool virtual_time = true;  ///< true: a simulated clock advances; false: the engine sleeps
   int layers = 12;
   int64_t chunk = 512;
-  double layer_seconds = 1e-3;  ///< seconds per layer for a group of rows, whatever its size is
+  double layer_seconds = 1e-3;        ///< seconds per layer and chunk, for chunks of any size
   double layer_seconds_depth = 1e-7;  ///< additional seconds per layer for every earlier token
-  double decode_seconds = 2e-3;       ///< seconds of a decode step, whatever its size is
-  double decode_seconds_row = 2e-4;   ///< additional seconds for every row of the step
+  double decode_seconds = 2e-3;       ///< seconds of a decode step, for any number of sequences
+  double decode_seconds_row = 2e-4;   ///< additional seconds for every sequence in the step
   size_t bytes_per_token = 1024;
   size_t fixed = 0;
   int64_t vocab = 256;
@@ -31,7 +31,7 @@ struct MockSettings {
   /// Returns the token that follows a sequence. By default, it is a letter that depends on the
   /// length of the sequence.
   std::function<int32_t(std::span<const int32_t> tokens)> next;
-  /// Throws if the step is to fail.
+  /// Called before each step. A test can make the step fail by throwing an exception here.
   std::function<void(std::span<const int32_t> tokens)> fault;
 };
 
@@ -69,7 +69,7 @@ class MockEngine : public EnginePort {
 
   void pass(double seconds);  ///< advances the clock by `seconds`
   const MockSettings& settings() const { return settings_; }
-  /// Returns the sum over all existing sequences. Tokens that clones share are counted once.
+  /// Returns the bytes of all existing sequences. Tokens that clones share are counted once.
   size_t live_bytes() const { return live_; }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// A gate that opens when the prefill of a document has ended. Requests wait for it.
+// Requests about a document wait until the gate of the document opens, which happens when the
+// prefill of the document has ended. report() stores the progress of the prefill.
 
 #include <mutex>
 #include <utility>
@@ -22,7 +23,7 @@ class PrefillGate {
     if (state_ == State::kClosed) state_ = State::kOpen;
   }
   /// Makes every waiting request fail with this error. If it is called several times, the first
-  /// error is used. The call also has an effect after open().
+  /// error is used. It can also be called after open(): later requests then fail.
   void fail(JobError error) {
     const std::lock_guard lock(mutex_);
     if (state_ == State::kFailed) return;

@@ -1,5 +1,6 @@
 #pragma once
-// Ends the reasoning of a reply when its token limit is reached.
+// Ends the reasoning of a reply when its number of tokens reaches ReasoningLimit::tokens. The
+// tokens of ReasoningLimit::close are then forced.
 
 #include <cstdint>
 #include <deque>
@@ -16,9 +17,9 @@ class ReasoningBudget {
  public:
   ReasoningBudget(const Tokenizer& tokenizer, const ReasoningLimit& limit);
 
-  /// Returns the token that must come next, or nothing if the model may choose.
+  /// Returns the next token if it is forced, or nothing if the token is to be sampled.
   std::optional<int32_t> forced();
-  /// Adds the text of the token that was chosen.
+  /// Receives the text of the token that was sampled or forced.
   void push(std::string_view text);
 
  private:

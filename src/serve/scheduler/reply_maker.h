@@ -1,6 +1,6 @@
 #pragma once
-// Converts logits to the tokens and the text of one reply. It never returns a part of a character,
-// nor text that may become part of a stop string.
+// ReplyMaker samples the tokens of one reply from logits, and converts them to text. The returned
+// text consists of complete characters and contains no text that may become part of a stop string.
 
 #include <deque>
 #include <exception>
@@ -21,15 +21,18 @@ class ReplyMaker {
  public:
   ReplyMaker(const Tokenizer& tokenizer, const ReplyOptions& options);
 
-  /// Samples the next token from logits [vocab]. `history` has the tokens of the sequence. The
-  /// returned piece may end the reply. Throws UserError if no logit is finite.
+  /// Samples the next token from logits [vocab]. `history` has all tokens of the sequence so far.
+  /// If the reply ends with this token, ReplyPiece::finish of the result is set. Throws UserError
+  /// if no logit is finite.
   ReplyPiece take(std::span<const float> logits, std::span<const int32_t> history);
   /// Takes the token of the highest logit after biases() and mask(), if takes_highest(). Throws
   /// UserError if the grammar allows no token.
   ReplyPiece take(const BestLogit& highest);
-  /// Returns whether every token of the reply is the one with the highest logit.
+  /// Returns whether every token of the reply is the one with the highest logit (greedy sampling),
+  /// so that the engine need not return all logits.
   bool takes_highest() const;
-  /// Returns the values that are added to the logits of some tokens.
+  /// Returns the tokens whose logits must be changed before the highest is chosen, and the number
+  /// to add to each.
   std::span<const LogitBias> biases() const { return biases_; }
   /// Returns the memory of the mask of allowed tokens, which write_mask() fills. Empty: all tokens
   /// are allowed. The memory is valid until the next token.
@@ -68,8 +71,8 @@ class ReplyMaker {
   ReasoningBudget reasoning_;
   /// Number of occurrences of each token in the reply, for the penalties.
   std::map<int32_t, int> counts_;
-  std::vector<LogitBias>
-      biases_;             ///< biases of the request, and -infinity for forbidden end tokens
+  /// Biases of the request, and -infinity for forbidden end tokens.
+  std::vector<LogitBias> biases_;
   std::deque<Held> held_;  ///< tokens whose text has not been returned yet
   size_t made_text_ = 0, shown_text_ = 0;
   int64_t made_ = 0;
@@ -79,7 +82,7 @@ class ReplyMaker {
   std::exception_ptr no_mask_;  ///< why write_mask() failed
 };
 
-/// Returns the logprob of `token`, and the `count` most likely tokens.
+/// Returns the logprob of `token`, and the `count` most likely tokens with their logprobs.
 TokenReport report_token(std::span<const float> logits, int32_t token, int count);
 
 }  // namespace longhaul::serve

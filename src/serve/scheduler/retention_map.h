@@ -1,5 +1,6 @@
 #pragma once
-// Describes which tokens of a sequence are kept, by layer and KV head.
+// Describes for which tokens of a sequence keys and values are still stored, by layer and KV head.
+// The tokens are summarised in bins.
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// A job and its state in the scheduler.
+// A RunningJob is a job with its state in the scheduler.
 
 #include <memory>
 #include <optional>
@@ -18,16 +18,19 @@ struct RunningJob {
   State state = State::kWaiting;
 
   double arrived = 0, admitted = 0, prefill_began = 0, prefill_ended = 0, last_progress = -1;
-  bool accepted = false;       ///< whether JobSink::accepted() has been called
-  int overtaken = 0;           ///< how often shorter jobs have overtaken it
-  double computed = 0;         ///< seconds that its prefill has taken
-  size_t most_bytes = 0;       ///< upper bound of its bytes, computed at admission
-  int64_t reply_reserved = 0;  ///< tokens of the reply that most_bytes includes
+  bool accepted = false;  ///< whether JobSink::accepted() has been called
+  /// Number of shorter jobs that arrived later but were admitted earlier than this job.
+  int overtaken = 0;
+  double computed = 0;  ///< seconds that its prefill has taken so far
+  /// Upper bound of the bytes that it will need, computed at admission.
+  size_t most_bytes = 0;
+  int64_t reply_reserved = 0;  ///< number of reply tokens for which most_bytes suffices
   PrefillLane lane = PrefillLane::kLong;
-  /// Whether a step of its prefill is running; it may have yielded to other work.
+  /// Whether ServedPrefill::step() of this job is running. The step may have called `yield`, so
+  /// that other jobs compute meanwhile.
   bool stepping = false;
-  /// Number of choices that have the prompt in their sequence. Without clone(), each choice
-  /// prefills it separately.
+  /// Number of choices whose sequence contains the prompt. If the engine cannot clone sequences,
+  /// each choice prefills the prompt separately.
   int prefilled_choices = 0;
 
   // The following members describe how the job uses the prefix cache (caching.cc).
@@ -39,13 +42,16 @@ struct RunningJob {
   /// The place from which a snapshot was brought back for the job: "host" or "disk".
   const char* reused_from = "memory";
   ResumeRule rule;
-  TreeKey own_tree;           ///< the tree of its attention method
-  Resume resume;              ///< holds a lease of resume.snapshot
-  size_t shared_bytes = 0;    ///< bytes of its sequence that are pages of resume.snapshot
-  std::vector<int64_t> cuts;  ///< lengths at which the prefill will still be divided
-  std::vector<Leg> legs;      ///< how its sequence was computed
-  bool dense_stage = false;   ///< whether the method of its sequence is currently dense attention
-  bool cold = true;  ///< whether its sequence was computed in the same way as without a cache
+  TreeKey own_tree;  ///< the key of the snapshots of its own attention method
+  Resume resume;     ///< the job holds a lease of resume.snapshot
+  /// Bytes of its sequence in pages that it shares with resume.snapshot.
+  size_t shared_bytes = 0;
+  /// Cut points (serve/cache/cut_points.h) that the prefill has not reached yet.
+  std::vector<int64_t> cuts;
+  std::vector<Leg> legs;  ///< how its sequence was computed
+  /// Whether its sequence currently uses dense attention, before it switches to its own method.
+  bool dense_stage = false;
+  bool cold = true;  ///< whether its sequence was computed exactly as it would be without a cache
   double seconds_reused = 0;  ///< computing time of the reused tokens
 
   std::unique_ptr<ServedSequence> sequence;  ///< used during prefill

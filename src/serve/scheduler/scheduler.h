@@ -1,6 +1,7 @@
 #pragma once
-// The scheduler, which runs on the engine's thread. It decides which requests run, which prompt is
-// computed next, and when replies get their next token. A job is one prompt with its replies.
+// The scheduler decides which jobs run, which prompt is computed next, and when replies get their
+// next token. A job is one prompt with its replies. The scheduler runs on one thread, the engine's
+// thread.
 
 #include <atomic>
 #include <condition_variable>
@@ -33,16 +34,19 @@ struct SchedulerOptions {
   int64_t context = 0;  ///< largest number of tokens of prompt and reply; 0: no limit
   int running = 8;
   int queued = 64;
-  DecodePause pause;           ///< between two decode steps while a prefill is running
-  int64_t short_prompt = 256;  ///< largest number of tokens of a prompt in the short lane
-  int64_t open_reply = 1024;   ///< tokens that are reserved for a reply without a limit
-  /// Largest size of the prefix cache in bytes; 0: half of the memory without weights.
+  DecodePause pause;  ///< between two decode steps while a prefill is running
+  /// Prompts of at most this many tokens are prefilled between the layers of longer ones.
+  int64_t short_prompt = 256;
+  /// Number of tokens for which memory is reserved if a reply has no limit.
+  int64_t open_reply = 1024;
+  /// Largest size of the prefix cache in bytes. 0: half of the part of memory_limit that
+  /// EnginePort::fixed_bytes() does not use.
   size_t cache_memory = 0;
   bool share_cache = false;  ///< whether all API keys share one prefix cache
   bool exact_cache = false;  ///< whether only bitwise exact resume points are used
   double sleep_after = 0;    ///< idle seconds after which memory is freed; 0: never
-  /// Number of tokens between two snapshots for methods that can resume only where one of their own
-  /// prefills ended (ResumeGroup::kGrid).
+  /// Number of tokens between two snapshots for attention methods that can resume only where one of
+  /// their own prefills ended (ResumeGroup::kGrid).
   int64_t cache_grid = kGridTokens;
   struct KeyLimits {
     int running = 0, queued = 0;  ///< limits per API key; 0: no limit
@@ -57,23 +61,24 @@ class Scheduler {
             Metrics& metrics);
   ~Scheduler();
 
-  /// Queues a job. It may be called on any thread. If the queue is full, returns the error at once.
-  /// Other rejections are reported to the job's sink on the engine's thread.
+  /// Queues a job. It may be called on any thread. If the queue is full, returns an error and does
+  /// not queue the job. Other rejections are reported to the job's sink on the engine's thread.
   std::optional<JobError> submit(std::shared_ptr<Job> job);
 
-  /// Permits the eviction of the snapshot that a job pinned under this name. If the snapshot was
-  /// saved under this name, its file and the files of all snapshots that continue it are removed.
+  /// Removes the pin `name` (Job::pin), so that its snapshot can be evicted. If the snapshot was
+  /// saved to disk for this pin (Job::saved), its file and the files of all snapshots that continue
+  /// it are removed.
   void unpin(const std::string& name);
-  /// Returns the pinned snapshots that earlier processes have saved, with the sizes of their files.
-  /// open_disk() sets them.
+  /// Returns the pins whose snapshots earlier processes have saved, with the size of each file in
+  /// bytes. open_disk() sets them.
   const std::map<std::string, size_t>& stored_pins() const { return stored_pins_; }
-  /// The function is called on the engine's thread if a saved snapshot cannot be read. It must be
-  /// set before run().
+  /// Called on the engine's thread with the name of a pin whose saved snapshot cannot be loaded. It
+  /// must be set before run().
   std::function<void(const std::string& name)> on_pin_lost;
 
   /// Runs the scheduler on the calling thread until stop().
   void run();
-  /// Ends run(). Jobs that have not ended fail with shutting_down.
+  /// Makes run() return. Jobs that have not ended fail with the error shutting_down.
   void stop();
   /// Rejects new jobs from now on. Existing jobs continue.
   void drain() { draining_ = true; }
@@ -83,28 +88,31 @@ class Scheduler {
   /// there was nothing to do. run() and simulations call it.
   bool turn();
 
-  /// Returns the seconds since the last call of turn(), by the clock of the engine. /health/live
-  /// uses it.
+  /// Returns the seconds since the last call of turn(), by the clock of the engine. The path
+  /// /health/live uses it to report whether the engine's thread still works.
   double seconds_since_turn() const;
 
   /// Runs a command on the engine's thread, between two steps. It may be called on any thread.
   void post(std::function<void()> command);
   bool stopped() const { return stopping_; }
-  /// Keeps snapshots also on disk. Call it before run(). Throws UserError.
+  /// Makes the prefix cache also store snapshots on disk. Call it before run(). Throws UserError if
+  /// the folder cannot be used.
   void open_disk(DiskOptions options);
 
-  // Functions for named sessions of an API key. Call them only in commands of post(). If a client
-  // has given a name to a conversation, the most recent sequence of this conversation is also a
-  // session with this name.
+  // The following functions manage the named sessions of an API key. A session is a snapshot that
+  // has a name. If a client gives a name to a conversation (Job::conversation), the most recent
+  // sequence of this conversation is the session with this name. Call the functions only in
+  // commands of post().
   using SessionDone = std::function<void(const SessionAnswer&)>;
   std::vector<SessionInfo> sessions(const std::string& key);
   bool has_session(const std::string& key, const std::string& name) {
     return session_of(key, name) != nullptr;
   }
-  /// Saves the session `from` under `name`. If `from` is empty, saves the sequence that ended last.
+  /// Saves the session `from` to disk under `name`. If `from` is empty, saves the most recent
+  /// sequence of the API key.
   void save_session(const std::string& key, const std::string& from, const std::string& name,
                     SessionDone done);
-  /// Loads a saved session into the cache.
+  /// Loads the saved session `name` into the prefix cache, where it gets the name `as`.
   void restore_session(const std::string& key, const std::string& name, const std::string& as,
                        SessionDone done);
   bool fork_session(const std::string& key, const std::string& name, const std::string& to);
@@ -247,10 +255,10 @@ class Scheduler {
   std::vector<BestLogit> highest_;
 
   double decode_ended_ = -1;   ///< end of the last decode step
-  double decode_seconds_ = 0;  ///< duration of a step; later steps weigh more
-  /// While a long prefill runs: own_seconds_ is the time of this prefill, and side_seconds_ is the
-  /// time of other work between its layers. Both are halved from time to time, so that older
-  /// seconds count less. side_ended_ is the time at which the other work last ended.
+  double decode_seconds_ = 0;  ///< average duration of a decode step; recent steps have more weight
+  /// While a long prompt is prefilled, own_seconds_ is the time of this prefill, and side_seconds_
+  /// is the time of other work between its layers. Both are halved from time to time, so that
+  /// recent work has more weight. side_ended_ is the time at which such other work last ended.
   double side_seconds_ = 0, own_seconds_ = 0, side_ended_ = 0;
   int shorts_in_row_ = 0;
   MaskThreads masks_;

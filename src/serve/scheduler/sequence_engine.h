@@ -1,6 +1,7 @@
 #pragma once
-// The real engine of the scheduler. Its sequences share three model runners: one for long prompts,
-// one for short prompts between the layers of long ones, and one for replies.
+// SequenceEngine implements EnginePort with a real model. A model runner has the buffers of one
+// computation. All sequences share three runners: one for long prompts, one for short prompts
+// between the layers of long ones, and one for decoding.
 
 #include <map>
 #include <memory>
@@ -14,10 +15,10 @@
 
 namespace longhaul::serve {
 
-/// Returns the bytes that a server on a device may use if no limit is set. This is 90 % of the free
-/// memory, and the weights are included. If the weights are not in device memory yet, they are
-/// copied there first. If several devices share the model, the device with the least free memory
-/// determines the result.
+/// Returns the memory limit in bytes of a server on a device for which no limit is set. It is the
+/// size of the weights plus 90 % of the device memory that is then free. If the weights are not in
+/// device memory yet, they are copied there first. If several devices share the model, the result
+/// is determined by the device with the least free memory.
 size_t usual_device_limit(const Engine& engine, const Queue& queue);
 
 class SequenceEngine : public EnginePort {

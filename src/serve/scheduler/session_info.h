@@ -1,5 +1,5 @@
 #pragma once
-// Named sessions as clients see them.
+// Defines the properties of named sessions that clients see.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@ struct SessionInfo {
   std::string name, method;
   int64_t tokens = 0;
   size_t kv_bytes = 0;  ///< bytes in memory
-  bool saved = false;   ///< whether a session file exists under this name
+  bool saved = false;   ///< whether the session has been saved to disk under this name
   bool in_memory = false;
 };
 

@@ -1,6 +1,6 @@
-// AdaKV (Feng et al. 2024): the heads of a layer share their budget. Another method scores the
-// rows. Each head keeps a guaranteed share, and the rest of the budget goes to the highest scores
-// of the layer, in any head (docs/methods/adakv.md).
+// AdaKV (Feng et al. 2024; docs/methods/adakv.md): the KV heads of a layer share one budget of
+// rows. Another method scores the rows. Each head keeps a guaranteed number of rows, and the rest
+// of the budget is used for the rows with the highest scores in all heads of the layer.
 
 #include <utility>
 
@@ -31,7 +31,7 @@ struct AdaKv final : WrappedMethod {
   }
 
   void choose(const Eviction& due) override {
-    if (due.layer <= latest_) waiting_ = 0;  // left by a failed prompt
+    if (due.layer <= latest_) waiting_ = 0;  // entries of a prompt that failed
     latest_ = due.last ? -1 : due.layer;
     int64_t held = 0;
     for (int list = 0; list < due.lists; ++list) held += due.rows(list);
@@ -45,19 +45,19 @@ struct AdaKv final : WrappedMethod {
   }
 
  private:
-  /// A layer whose budget was divided on a device. The host reads the number of kept rows of each
-  /// list once for all layers.
+  /// A layer whose budget has been divided on a device, and whose rows have not been evicted yet.
+  /// The host reads the numbers of kept rows once for all layers.
   struct Allocated {
     int layer = 0;
-    int first = 0, lists = 0;  ///< this device's lists among those that share
+    int first = 0, lists = 0;  ///< this device's lists among all lists of the layer
     std::vector<SharedSelection> selections;
     std::vector<RowList> kept;
 
     const RowList& own(int list) const { return nth(kept, first + list); }
   };
 
-  /// The scores of all lists that share, [rows]: those of this device, or of all devices in the
-  /// order of ranks.
+  /// Returns the scores of all lists that share the budget: the lists of this device, or of all
+  /// devices in the order of ranks if several devices share the model.
   std::vector<View<const float>> shared_scores(const Eviction& due) {
     Queue& queue = due.queue;
     if (queue.communicator() == nullptr) return {due.scores.begin(), due.scores.end()};
@@ -65,7 +65,8 @@ struct AdaKv final : WrappedMethod {
     int64_t total = 0;
     for (int list = 0; list < due.lists; ++list) total += own.emplace_back(due.rows(list));
     own.push_back(total);
-    // Every device gathers as many numbers as the device with the longest lists.
+    // all_gather() needs equal sizes, so every device sends as many numbers as the device with the
+    // most rows.
     const std::vector<int64_t> all_rows = queue.communicator()->all_gather(queue.rank(), own);
     const int64_t each = std::ssize(own);
     int64_t most = 0;
@@ -93,7 +94,7 @@ struct AdaKv final : WrappedMethod {
     return shared;
   }
 
-  /// Divides the layer's budget by the scores.
+  /// Divides the layer's budget among its lists by the scores.
   void allocate(const Eviction& due) {
     RowsToKeep rows{due.plan.keep.sink, due.recent, due.kept};
     const auto floor = static_cast<int64_t>(safeguard * static_cast<double>(due.kept));
@@ -116,7 +117,7 @@ struct AdaKv final : WrappedMethod {
     layer.kept.resize(scores.size());
     allocate_rows(due.queue, scores, rows, guaranteed, layer.selections, layer.kept,
                   counts_.view().part(next_count_, sharing));
-    if (layer.kept.front().count.empty()) {  // the host has divided it
+    if (layer.kept.front().count.empty()) {  // the host has divided the budget
       std::vector<KeptList> kept;
       for (int list = 0; list < due.lists; ++list) kept.push_back({list, layer.own(list)});
       return due.store.keep(due.layer, kept);
@@ -125,7 +126,7 @@ struct AdaKv final : WrappedMethod {
     next_count_ += sharing;
   }
 
-  /// Waits if a device has divided budgets.
+  /// Evicts rows of all layers in allocated_. Waits if a device has divided the budgets.
   void keep_allocated(const Eviction& due) {
     if (waiting_ == 0) return;
     const std::vector<int32_t> counts = read_counts(due.queue, counts_.view().part(0, next_count_));
@@ -141,11 +142,11 @@ struct AdaKv final : WrappedMethod {
     }
   }
 
-  int latest_ = -1;  ///< last layer of an eviction that is not complete
+  int latest_ = -1;  ///< last layer so far of an incomplete eviction
   std::vector<Allocated> allocated_;
   size_t waiting_ = 0;                       ///< number of entries of `allocated_` in use
-  Array<float> padded_scores_, all_scores_;  ///< scores gathered from all devices of a team
-  Array<int32_t> counts_;                    ///< kept rows of all lists of the model
+  Array<float> padded_scores_, all_scores_;  ///< scores gathered from all devices
+  Array<int32_t> counts_;                    ///< numbers of kept rows of all lists of the model
   int64_t next_count_ = 0;                   ///< number of used entries of `counts_`
 };
 

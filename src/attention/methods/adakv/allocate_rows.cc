@@ -7,8 +7,9 @@
 namespace longhaul {
 namespace {
 
-/// Copies the scores between the ends of every list to `pool`, consecutively and without the best
-/// `guaranteed` of each, whose threshold is stored in its selection. Returns the number of scores.
+/// Copies the scores of the rows that compete for the rest of the budget to `pool`: those between
+/// the ends of each list, without the best `guaranteed` of the list. The threshold of the
+/// guaranteed rows is stored in the list's selection. Returns the number of copied scores.
 int64_t collect_rivals(std::span<const View<const float>> scores, const RowsToKeep& keep,
                        int64_t guaranteed, std::span<SharedSelection> selections,
                        std::span<float> pool) {
@@ -26,7 +27,8 @@ int64_t collect_rivals(std::span<const View<const float>> scores, const RowsToKe
   return count;
 }
 
-/// Writes guaranteed rows, and rows within the shared threshold, consuming its `equal`.
+/// Writes the kept rows between the ends of a list: the guaranteed ones, and those that reach the
+/// threshold `shared`. Reduces shared.equal by the number of kept rows that equal the threshold.
 int64_t write_allocated(std::span<const float> middle, ScoreThreshold<float> guaranteed,
                         ScoreThreshold<float>& shared, int64_t first, int32_t* out) {
   int64_t count = 0;
@@ -64,7 +66,7 @@ void allocate_rows(Queue& queue, std::span<const View<const float>> scores, cons
   LH_ASSERT(selections.size() == scores.size() && kept.size() == scores.size());
   check_ends(keep);
   LH_ASSERT(guaranteed >= 0);
-  int64_t rows = 0, between = 0, settled = 0;  // settled: rows kept independently of other lists
+  int64_t rows = 0, between = 0, settled = 0;  // settled: number of rows that are kept in any case
   for (const View<const float>& list : scores) {
     LH_ASSERT(list.size() <= kMostListRows);
     rows += list.size();

@@ -1,6 +1,6 @@
 #pragma once
-// Allocates a shared budget (allocation_phases.h) on a CUDA device. All addresses are device
-// addresses.
+// Divides a budget of rows among lists on a CUDA device (attention/methods/adakv/allocate_rows.h).
+// All addresses are device addresses.
 
 #include <span>
 
@@ -9,7 +9,7 @@
 
 namespace longhaul::cuda {
 
-/// Starts one thread block for all lists. The function sets task.lists.
+/// Starts one thread block, which processes all lists. task.lists need not be set.
 void allocate_rows(Stream stream, BudgetTask task, std::span<const BudgetList> lists,
                    ScoreScratch& scratch);
 

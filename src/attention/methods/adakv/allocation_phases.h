@@ -1,27 +1,32 @@
 #pragma once
-// Allocates a budget that lists share (allocate_rows.h). One thread block runs the code in phases
-// (block.h). A list holds the stored rows of one KV head.
+// Divides a budget of rows among lists (attention/methods/adakv/allocate_rows.h), in one thread
+// block. The code consists of phases between barriers (ops/core/gpu/block.h). A list holds the
+// stored rows of one KV head. order_key() converts a float to an integer with the same order.
 
 #include "ops/choose/threshold_phases.h"
 
 namespace longhaul::cuda {
 
-/// A list that shares a budget with other lists.
+/// One of the lists that share the budget.
 struct BudgetList {
   const float* scores;
   int64_t rows;
-  int32_t* out;    ///< memory for all rows that may be kept
-  int32_t* count;  ///< [1]
+  int32_t* out;    ///< result: kept rows; has room for all rows that may be kept
+  int32_t* count;  ///< [1]: length of the result
 };
 
 struct BudgetTask {
   const BudgetList* lists;
   int32_t list_count;
-  int64_t first, last,
-      guaranteed;  ///< numbers of first, last and best rows that every list keeps
-  /// Number of further rows to keep over all lists; less than the number of remaining rows.
+  /// Numbers of first rows, of last rows, and of rows with the highest scores in between, which
+  /// every list keeps.
+  int64_t first, last, guaranteed;
+  /// Number of further rows that all lists together keep. The lists must have more remaining rows
+  /// than this number.
   int64_t left;
-  uint32_t* ranks;  ///< scratch: order keys of the rows between the ends, over all lists
+  /// Scratch: the order_key() of the score of each row that is not among the first or last rows of
+  /// its list. The rows of all lists follow each other.
+  uint32_t* ranks;
 };
 
 LH_BOTH int64_t between_ends(const BudgetTask& task, const BudgetList& list) {
@@ -29,8 +34,8 @@ LH_BOTH int64_t between_ends(const BudgetTask& task, const BudgetList& list) {
   return between > 0 ? between : 0;
 }
 
-/// Allocates the budget. Rows that a list keeps in any case get rank 0, which is not the key of any
-/// number.
+/// Writes the kept rows of each list. Guaranteed rows get the rank 0 in task.ranks, which is not
+/// the order_key() of any number.
 template <class Block>
 LH_PHASES void allocate_rows(const Block& block, SelectShared& s, const BudgetTask& task) {
   int64_t between = 0;

@@ -1,13 +1,14 @@
-// DuoAttention (docs/methods/duo.md). Retrieval KV heads keep everything. Streaming heads keep
-// sinks and recent tokens, and their lists really are that short. Keys stand at absolute positions.
+// DuoAttention (docs/methods/duo.md). Some KV heads (retrieval heads) keep all rows. The others
+// (streaming heads) store only the first rows (sinks) and the most recent rows. Keys are at
+// absolute positions.
 //
 // A row of a streaming head sees the sinks, and
 //   dense_first_chunk: the last `recent` tokens before its pass and the pass up to itself (so the
 //                      first pass is dense), as published;
 //   strict_streaming:  the last `recent` tokens before itself, independent of the passes.
 //
-// Retrieval heads may use a sparse prefill method that keeps everything (MInference in the paper's
-// appendix A.7).
+// Retrieval heads may use another method for the prefill, which computes only a part of the
+// attention and keeps all rows (MInference in the paper's appendix A.7).
 
 #include <algorithm>
 
@@ -63,8 +64,8 @@ struct Duo final : WrappedMethod, PromptReader {
       full_ = all_heads(shape.kv_heads, sparsity == 0);
     }
     for (size_t layer = 0; layer < full_.size(); ++layer) {
-      // A layer with the model's own window evicts nothing here, because that window already bounds
-      // its work.
+      // If the model itself has a window in a layer, all heads of this layer keep all rows, because
+      // the window already limits the work.
       if (shape.window[layer] > 0) full_[layer].assign(full_[layer].size(), 1);
     }
     streaming_ = full_;

@@ -37,8 +37,8 @@ FullHeads full_by_sparsity(const HeadGates& gates, double sparsity) {
   size_t count = heads.size();
   if (sparsity >= 1) count = 0;
   if (count > 0 && sparsity > 0) {
-    // Excludes gates below the quantile at rank sparsity * (n - 1); 1e-9 absorbs the rounding of
-    // the product.
+    // The number of excluded heads is the number of gates below rank sparsity * (n - 1). 1e-9
+    // compensates the rounding error of this multiplication.
     const double rank = sparsity * static_cast<double>(count - 1);
     count -= static_cast<size_t>(std::ceil(rank - 1e-9));
   }

@@ -1,4 +1,5 @@
-// Kernels for moments of query rows, and for logits that are quadratic in the keys.
+// CPU kernels of Expected Attention: sums of query rows and of their outer products, and logits
+// that are quadratic in the keys.
 
 #include "attention/methods/expectedattention/expected_kernels.h"
 #include "ops/attention/pack_block.h"
@@ -8,9 +9,9 @@ namespace longhaul::LH_ISA {
 namespace {
 
 struct MomentScratch {
-  float* rows;      ///< [kMomentRows, dim], minus the origin
-  float* columns;   ///< transpose of rows: [dim, kMomentRows]
-  float* products;  ///< [dim, dim]
+  float* rows;      ///< [kMomentRows, dim]: query rows minus the origin
+  float* columns;   ///< [dim, kMomentRows]: transpose of `rows`
+  float* products;  ///< [dim, dim]: sum of the outer products of `rows`
 
   MomentScratch(ScratchLayout& layout, int dim) {
     const auto size = static_cast<size_t>(dim);
@@ -24,7 +25,7 @@ size_t moments_scratch_bytes(int head_dim) {
   return bytes_of<MomentScratch>(round_up(head_dim, 32));
 }
 
-/// Adds rows [begin, begin + count) of a unit.
+/// Adds query rows [begin, begin + count) of a unit to its sums.
 void add_block(const MomentUnit& unit, int64_t begin, int count, int dim, const MomentScratch& s) {
   for (int t = 0; t < unit.head_dim; ++t) {
     float sum = 0.0f;
@@ -48,7 +49,8 @@ void add_moments(const MomentUnit& unit, std::byte* scratch) {
   const int dim = round_up(unit.head_dim, 32);
   ScratchLayout layout(scratch);
   const MomentScratch s(layout, dim);
-  for (int i = 0; i < kMomentRows * dim; ++i) s.rows[i] = 0.0f;  // columns past head_dim stay zero
+  // Columns from head_dim on remain zero.
+  for (int i = 0; i < kMomentRows * dim; ++i) s.rows[i] = 0.0f;
   for (int64_t begin = 0; begin < unit.rows; begin += kMomentRows) {
     const int64_t left = unit.rows - begin;
     add_block(unit, begin, left < kMomentRows ? static_cast<int>(left) : kMomentRows, dim, s);
@@ -59,7 +61,8 @@ size_t logits_scratch_bytes(int head_dim) {
   return bytes_of<TileScratch<float>>(head_dim, TileCounts{0, 1, 1});
 }
 
-/// out[j] = sum over t of keys[t, j] * (linear[t] + (quadratic keys)[t, j]), 32 rows t at a time.
+/// Computes out[j] = sum over t of keys[t, j] * (linear[t] + (quadratic keys)[t, j]) for every key
+/// j. Keys are transposed, and 32 elements t are processed at a time.
 void head_logits(const float* linear, const float* quadratic, int dim, int padded_keys,
                  const TileScratch<float>& s, float* out) {
   for (int j = 0; j < padded_keys; ++j) out[j] = 0.0f;

@@ -12,9 +12,9 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kGrain = 1024;  // keys that are worth another thread
+constexpr int64_t kGrain = 1024;  // least number of keys per thread
 
-/// Rotates elements of x with a stride of `stride`.
+/// Applies the rotation to the vector of elements x[0], x[stride], x[2 * stride], ....
 void apply(const AverageRotation& rotation, double* x, int64_t stride) {
   const auto half = std::ssize(rotation.cosine);
   for (int64_t t = 0; t < half; ++t) {
@@ -26,7 +26,7 @@ void apply(const AverageRotation& rotation, double* x, int64_t stride) {
   }
 }
 
-/// The moments in host memory.
+/// QueryMoments in host memory.
 struct HostMoments {
   int64_t rows;
   std::span<const float> origin;
@@ -39,9 +39,10 @@ struct HostMoments {
         products(host(on(m.products.view()))) {}
 };
 
-/// Linear and quadratic terms of the logits of some query heads, in the kernel's format.
+/// The coefficients of the logits of some query heads: linear and quadratic in the key, in the
+/// format of LogitUnit.
 struct Terms {
-  int padded;                    ///< head_dim rounded up
+  int padded;                    ///< head_dim, rounded up to a multiple of 32
   std::vector<float> linear;     ///< [heads, padded]
   std::vector<float> quadratic;  ///< [heads, padded, padded] or empty
 
@@ -61,7 +62,7 @@ struct Terms {
                 int at, int dim) {
     const double rows = static_cast<double>(std::max<int64_t>(1, m.rows));
     const auto first = static_cast<size_t>(head) * static_cast<size_t>(dim);
-    // Mean relative to the subtracted origin.
+    // The mean of the rows after subtraction of the origin.
     std::vector<double> mean(m.sums.begin() + std::ptrdiff_t(first),
                              m.sums.begin() + std::ptrdiff_t(first) + dim);
     for (double& x : mean) x /= rows;
@@ -72,7 +73,8 @@ struct Terms {
     for (size_t t = 0; t < mean.size(); ++t) out[t] = static_cast<float>(scale * mean[t]);
   }
 
-  /// The quadratic term is symmetric, so its lower half also holds the upper half's values.
+  /// Adds the rotated covariance to the quadratic coefficients. The matrix is symmetric, so
+  /// elements below the diagonal are doubled and those above it are zero.
   void add_covariance(const HostMoments& m, const AverageRotation& rotation, size_t first,
                       const std::vector<double>& mean, double rows, double factor, int at) {
     const size_t dim = mean.size();
@@ -97,7 +99,7 @@ struct Terms {
   }
 };
 
-/// Softmax of [heads, keys] in place.
+/// Replaces each row of logits [heads, keys] by its softmax.
 void softmax_rows(float* logits, int heads, int64_t keys) {
   parallel_for(heads, [&](int64_t head, int) {
     float* const x = logits + head * keys;
@@ -108,7 +110,7 @@ void softmax_rows(float* logits, int heads, int64_t keys) {
   });
 }
 
-/// Host implementation; `queue` is where the moments are.
+/// Implements expected_attention() on the host. The moments are in the memory of `queue`.
 void expect_on_host(Queue& queue, const ExpectedQueries& queries, const PagedRows& rows,
                     int64_t first_row, int head_begin, int head_count, View<float> scores) {
   HostStage on(queue);
@@ -158,7 +160,7 @@ AverageRotation::AverageRotation(const RopeTable& table, int64_t first, int64_t 
   const auto count = static_cast<double>(positions);
   const double middle = static_cast<double>(first) + (count - 1) / 2;
   for (const double frequency : table.inverse_frequency) {
-    // The numbers e^(i t f) for consecutive t sum to e^(i f middle) sin(n f / 2) / sin(f / 2).
+    // For n consecutive t, the sum of e^(i t f) is e^(i f middle) sin(n f / 2) / sin(f / 2).
     const double half = std::sin(frequency / 2);
     const double length = half == 0 ? 1 : std::sin(count * frequency / 2) / half / count;
     const double factor = length * static_cast<double>(table.attention_factor);

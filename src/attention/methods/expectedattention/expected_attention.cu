@@ -13,12 +13,12 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kMostDim = 256;
-constexpr int kKeys = 64;     ///< keys per thread block
-constexpr int kTerms = 64;    ///< rows of the quadratic term at a time
-constexpr int kColumns = 32;  ///< columns of the quadratic term at a time
+constexpr int kKeys = 64;     ///< number of keys per thread block
+constexpr int kTerms = 64;    ///< rows of the quadratic coefficients per step
+constexpr int kColumns = 32;  ///< columns of the quadratic coefficients per step
 constexpr int kKeyPitch = kKeys + 4;
 
-/// Arguments from which the terms of the logits are computed.
+/// The arguments from which the linear and quadratic coefficients of the logits are computed.
 struct TermArgs {
   const float* origin;  ///< [heads, head_dim]
   const double *sums, *products;
@@ -28,15 +28,16 @@ struct TermArgs {
   int32_t head_begin, head_dim, half;
 };
 
-/// Computes the linear and quadratic terms, one thread block per head. The quadratic term is zero
-/// above the diagonal, and its lower half includes the upper half's part.
+/// Computes the linear and quadratic coefficients. There is one thread block per head. The
+/// symmetric quadratic matrix is stored as a lower triangle, in which elements below the diagonal
+/// are doubled.
 __global__ void __launch_bounds__(kThreads) terms_kernel(const __grid_constant__ TermArgs a) {
   __shared__ double mean[kMostDim];
   const int dim = a.head_dim, half = a.half, t = static_cast<int>(threadIdx.x);
   const int64_t at = blockIdx.x, head = a.head_begin + at;
   if (t < dim) mean[t] = a.sums[head * dim + t] / a.rows;
   __syncthreads();
-  // Element i after the rotation is factor(i) x[i] + other(i) x[partner(i)].
+  // Element i of a rotated vector x is factor(i) x[i] + other(i) x[partner(i)].
   const auto factor = [&](int i) { return i < 2 * half ? a.cosine[i % half] : 1.0; };
   const auto other = [&](int i) {
     return i < half ? -a.sine[i] : i < 2 * half ? a.sine[i - half] : 0.0;
@@ -71,12 +72,12 @@ __global__ void __launch_bounds__(kThreads) terms_kernel(const __grid_constant__
 struct LogitArgs {
   StoredRows keys;
   int64_t first_row, count;
-  const float *linear, *quadratic;  ///< as in TermArgs; the latter may be null
+  const float *linear, *quadratic;  ///< as in TermArgs; `quadratic` may be null
   float* logits;                    ///< [head_count, count]
 };
 
-/// One thread block per 64 keys and query head (y). Each thread has 4 x 4 of the products between
-/// 64 rows of the quadratic term and the keys.
+/// Computes logits, with one thread block per 64 keys (x) and query head (y). Each thread computes
+/// 4 x 4 dot products of rows of the quadratic coefficients and keys.
 __global__ void __launch_bounds__(kThreads) logits_kernel(const __grid_constant__ LogitArgs a) {
   extern __shared__ __align__(16) float keys[];  // [head_dim rounded up to 64, kKeyPitch]
   __shared__ float terms[kTerms][kColumns + 1], sums[16][kKeys];
@@ -93,7 +94,7 @@ __global__ void __launch_bounds__(kThreads) logits_kernel(const __grid_constant_
   float logit[4] = {};
   for (int i0 = 0; i0 < dim; i0 += kTerms) {
     float sum[4][4] = {};
-    // The term is zero right of the diagonal.
+    // Coefficients to the right of the diagonal are zero.
     for (int j0 = 0; a.quadratic != nullptr && j0 < i0 + kTerms && j0 < dim; j0 += kColumns) {
       __syncthreads();
       for (int e = t; e < kTerms * kColumns; e += kThreads) {
@@ -132,7 +133,7 @@ __global__ void __launch_bounds__(kThreads) logits_kernel(const __grid_constant_
   a.logits[head * a.count + first + t] = all;
 }
 
-/// Softmax in place, one thread block per head.
+/// Replaces logits by their softmax, with one thread block per head.
 __global__ void __launch_bounds__(1024) softmax_rows_kernel(float* logits, int64_t count) {
   __shared__ float tops[32];
   __shared__ double sums[32];
@@ -159,7 +160,8 @@ struct ScoreKeysArgs {
   bool by_value;
 };
 
-/// Mean over the heads, weighted by the norm of the value. One warp per key.
+/// Computes scores: the mean of the attention over the heads, multiplied by the norm of the value.
+/// There is one warp per key.
 __global__ void __launch_bounds__(kThreads)
     score_keys_kernel(const __grid_constant__ ScoreKeysArgs a) {
   const int64_t j = blockIdx.x * int64_t{kThreads / 32} + threadIdx.x / 32;

@@ -7,8 +7,9 @@
 
 namespace longhaul::cuda {
 
-/// Device versions of the host operations of the same names. All addresses are device addresses.
-/// Values are added in a fixed order.
+/// Device versions of the operations with the same names. All addresses are device addresses. Sums
+/// are computed in a fixed order, so results are reproducible. Both functions return false if they
+/// do not support the arguments.
 bool add_query_moments(Stream stream, View<const float> q, int64_t rows, int heads, int head_dim,
                        QueryMoments& moments);
 bool expected_attention(Stream stream, const ExpectedQueries& queries, const PagedRows& rows,

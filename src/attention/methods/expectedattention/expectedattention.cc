@@ -1,6 +1,6 @@
-// Expected Attention (Devoto et al. 2025): a head keeps the keys with the highest expected
-// attention from future queries, assuming the distribution of the prompt's queries
-// (docs/methods/expectedattention.md).
+// Expected Attention (Devoto et al. 2025; docs/methods/expectedattention.md): after prefill, a head
+// keeps the keys with the highest expected attention from future queries. Future queries are
+// assumed to have the distribution of the prompt's queries.
 
 #include "attention/methods/expectedattention/expected_attention.h"
 #include "attention/registry.h"
@@ -11,7 +11,7 @@ namespace {
 struct ExpectedAttention final : Method {
   int64_t capacity = 2048, sink = 4, future = 512;
   bool covariance = true, values = true;
-  SeenQueries seen;  ///< statistics of the prompt's rows after the sinks
+  SeenQueries seen;  ///< moments of the prompt's queries after the sinks
   void declare(OptionList& o) {
     o.integer(capacity, "capacity", 1, 1 << 24, "tokens", "rows that a head keeps of a prompt");
     o.integer(sink, "sink", 0, 4096, "tokens", "of them: first rows, never evicted");
@@ -30,7 +30,8 @@ struct ExpectedAttention final : Method {
     return {.keep = {.budget = capacity, .sink = sink}};
   }
   void observe(LayerStep& step) override {
-    if (step.pass.begin == 0) seen.forget(step.layer);  // each prompt is scored by its own queries
+    // Only the queries of the current prompt are used.
+    if (step.pass.begin == 0) seen.forget(step.layer);
     seen.add(*step.queue, step.layer, step.q_from(sink));
   }
   void choose(const Eviction& due) override {

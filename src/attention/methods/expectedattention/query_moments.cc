@@ -9,7 +9,7 @@
 namespace longhaul {
 namespace {
 
-/// Sets origin to the mean of the first rows of each head.
+/// Sets `origin` to the mean of the first rows, for each head.
 void set_origin(const float* q, int64_t rows, int64_t width, std::span<float> origin) {
   const int64_t first = std::min<int64_t>(rows, kMomentRows);
   std::fill(origin.begin(), origin.end(), 0.0f);

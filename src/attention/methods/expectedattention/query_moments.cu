@@ -1,6 +1,5 @@
-// Sums over query rows, and sums of their products with each other. As on the host, 64 rows at a
-// time are summed in f32, less the common part of the first rows. These sums are added in double
-// precision.
+// Sums of query rows and of their outer products. As on the host, the mean of the first rows is
+// subtracted, 64 rows at a time are summed in f32, and these sums are added in double precision.
 
 #include <cuda_runtime.h>
 
@@ -13,20 +12,21 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kRows = 64;      ///< rows multiplied in f32 at a time
-constexpr int kElements = 64;  ///< elements of a head per thread block
-constexpr int kThreads = 256;  ///< each has 4 x 4 products
+constexpr int kRows = 64;      ///< number of rows that are summed in f32
+constexpr int kElements = 64;  ///< number of elements of a head per thread block
+constexpr int kThreads = 256;  ///< each computes 4 x 4 products
 constexpr int kMostDim = 256;
 
 struct MomentArgs {
   const float* q;  ///< [rows, heads, head_dim]
   const float* origin;
-  double *sums, *products;  ///< products may be null
+  double *sums, *products;  ///< `products` may be null
   int64_t rows;
   int32_t heads, head_dim;
 };
 
-/// One thread block per 64 x 64 products of a head (y), or per 64 sums if there are no products.
+/// There is one thread block per 64 x 64 products of a head (y), or per 64 sums if products are not
+/// computed.
 __global__ void __launch_bounds__(kThreads) moments_kernel(const __grid_constant__ MomentArgs a) {
   __shared__ __align__(16) float left[kRows][kElements], right[kRows][kElements];
   const int tiles = (a.head_dim + kElements - 1) / kElements, head = static_cast<int>(blockIdx.y);

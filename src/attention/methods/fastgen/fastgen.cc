@@ -1,8 +1,8 @@
-// FastGen (Ge et al. 2023). After a dense prefill, every KV head keeps the rows named by the
-// cheapest rule that still covers enough of the attention of the prompt's rows. The rules, each
-// including the earlier ones, are special tokens, punctuation, the tokens with most attention, a
-// recent window, and all rows. Heads therefore keep lists of very different lengths
-// (docs/methods/fastgen.md).
+// FastGen (Ge et al. 2023; docs/methods/fastgen.md). The prefill is dense. Then every KV head keeps
+// the rows that its rule selects. The rules add in this order: special tokens, punctuation, the
+// tokens with most attention, a window of recent tokens, all rows. A head uses the first rule whose
+// rows received enough of the prompt's attention. Lists of different heads therefore have very
+// different lengths.
 
 #include <algorithm>
 
@@ -62,8 +62,9 @@ class FastGen final : public Method {
     Method::attend(step);
   }
 
-  /// Adds the step's attention to the sums of the keys: all of it and, during prefill, the
-  /// attention within the window separately.
+  /// Adds the attention that stored rows received from the step's query rows to the first column.
+  /// During prefill, adds the part that came from query rows with the stored row in their window to
+  /// the second column.
   void observe(LayerStep& step) override {
     all_.assign(static_cast<size_t>(step.kv_heads), {});
     recent_.assign(all_.size(), {});
@@ -72,7 +73,7 @@ class FastGen final : public Method {
       if (decoding_ && now != Rule::kHeavy && now != Rule::kWindow) continue;
       const View<float> all = step.store->column(step.layer, head, kFastgenColumns[0]);
       const View<float> recent = step.store->column(step.layer, head, kFastgenColumns[1]);
-      if (!decoding_ && step.begin == begin_) {  // a new prompt is scored by its own rows
+      if (!decoding_ && step.begin == begin_) {  // sums restart with every prompt
         fill(*step.queue, all, 0);
         fill(*step.queue, recent, 0);
       }
@@ -83,9 +84,11 @@ class FastGen final : public Method {
     if (!decoding_) add_attention(step, {.window = how_.window_rows(tokens_)}, recent_);
   }
 
-  /// Judges the lists of all layers together, so that the host waits for a device only once.
+  /// Collects the layers of an eviction, and determines the rules of all lists in the last layer,
+  /// so that the host waits for a device only once.
   void choose(const Eviction& due) override {
-    if (!due_.empty() && due_.back().layer >= due.layer) due_.clear();  // left by a failed prompt
+    // Entries that exist here belong to a prompt that failed.
+    if (!due_.empty() && due_.back().layer >= due.layer) due_.clear();
     due_.push_back(due);
     if (!due.last) return;
     kept_.resize(due_.size());
@@ -118,11 +121,12 @@ class FastGen final : public Method {
 
  private:
   struct Place {
-    size_t layer = 0;  ///< in due_
+    size_t layer = 0;  ///< index in due_
     int list = 0;
   };
 
-  /// Applies the lists' rules. Each list of due_[i] that loses rows is appended to kept[i].
+  /// Determines the rules and the kept rows of all lists. Appends each list of due_[i] that loses
+  /// rows to kept[i].
   void judge(Queue& queue, std::span<std::vector<KeptList>> kept) {
     std::vector<JudgedList> lists;
     std::vector<Place> places;
@@ -137,7 +141,7 @@ class FastGen final : public Method {
     if (lists.empty()) return;
     const std::vector<HybridRules::Verdict> verdicts = how_.judge(queue, lists, memory_);
     std::vector<int64_t> counts;
-    size_t leaving = 0;  // lists that lose rows move to the front
+    size_t leaving = 0;  // number of lists that lose rows, which are moved to the front
     for (size_t i = 0; i < lists.size(); ++i) {
       const auto& [now, rows] = verdicts[i];
       rule(due_[places[i].layer].layer, places[i].list) = now;
@@ -164,7 +168,8 @@ class FastGen final : public Method {
             .rule = rule};
   }
 
-  /// The classes of all tokens, in the queue's memory. Missing ones are added.
+  /// Returns the classes of all tokens in the queue's memory, after uploading those that are
+  /// missing there.
   View<const uint8_t> classes_there(Queue& queue) {
     sent_.append(queue,
                  std::span<const uint8_t>(classes_).subspan(static_cast<size_t>(sent_.size())));
@@ -187,14 +192,14 @@ class FastGen final : public Method {
   }
 
   ModelShape shape_;
-  std::vector<Eviction> due_;                ///< layers of the present eviction
+  std::vector<Eviction> due_;                ///< layers of the current eviction
   std::vector<std::vector<KeptList>> kept_;  ///< per layer of due_
-  std::vector<int64_t> first_rule_;          ///< per layer, into rules_
+  std::vector<int64_t> first_rule_;          ///< per layer: index of its first rule in rules_
   std::vector<Rule> rules_;                  ///< rule of every KV head
   std::vector<uint8_t> classes_;             ///< TokenClass of every token so far
-  RollingArray<uint8_t> sent_;               ///< the first of these classes, at the queue's place
+  RollingArray<uint8_t> sent_;               ///< copy of the first classes_ in the queue's memory
   int64_t begin_ = 0;                        ///< first token of the last prompt
-  int64_t tokens_ = 0;                       ///< length at the end of the prompt, or so far
+  int64_t tokens_ = 0;  ///< length of the context at the end of the prompt, or so far
   bool decoding_ = false;
   std::vector<ColumnTarget> all_, recent_;  ///< per list
   JudgedRows memory_;

@@ -21,13 +21,14 @@ JudgedList on_host(HostStage& on, const JudgedList& list) {
 
 using Rule = HybridRules::Rule;
 
-/// Marks the rows selected by a rule, without the window: flags [rows].
+/// Returns flags [rows]: 1 for the rows that a rule selects without the window of kWindow.
 std::span<uint8_t> named(const HybridRules& rules, const JudgedList& list, Rule rule,
                          JudgedRows& memory) {
   Queue& queue = host_queue();
   const std::span<uint8_t> flags = host(memory.flags.resize(queue, list.rows));
   const View<float> averages = memory.average.resize(queue, list.rows);
-  const std::span<float> average = host(averages);  // per row that could see the key
+  // Attention per query row that could see the stored row.
+  const std::span<float> average = host(averages);
   const std::span<const uint8_t> classes = host(list.classes);
   const std::span<const float> attention = host(list.attention);
   for (size_t i = 0; i < flags.size(); ++i) {

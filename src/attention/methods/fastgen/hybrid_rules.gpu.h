@@ -1,6 +1,6 @@
 #pragma once
-// Implements FastGen's rules (rule_phases.h) on a CUDA device. Addresses in tasks are device
-// addresses.
+// Implements FastGen's operations (attention/methods/fastgen/hybrid_rules.h) on a CUDA device.
+// Addresses in tasks are device addresses.
 
 #include <span>
 
@@ -9,7 +9,7 @@
 
 namespace longhaul::cuda {
 
-/// Starts one thread block per list.
+/// Runs the tasks, with one thread block per list.
 void judge_rules(Stream stream, std::span<const RuleTask> lists, ScoreScratch& scratch);
 
 }  // namespace longhaul::cuda

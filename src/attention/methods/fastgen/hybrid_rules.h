@@ -1,7 +1,8 @@
 #pragma once
-// FastGen's hybrid policies (Ge et al. 2023, arXiv:2310.01801). A policy (rule) determines which
-// rows of a KV head's list are kept. Each list gets the cheapest policy whose rows hold enough of
-// the attention of a prompt.
+// FastGen's hybrid policies (Ge et al. 2023, arXiv:2310.01801). A policy, here called a rule,
+// determines which stored rows of a KV head's list are kept. A list holds the stored rows (keys and
+// values) of one KV head. Each list uses the rule that keeps the fewest rows, among those whose
+// kept rows received enough of the attention of a prompt.
 
 #include <cstdint>
 #include <optional>
@@ -13,20 +14,22 @@
 namespace longhaul {
 
 /// The list of a KV head, and the attention that its rows have received since the last prompt
-/// began. Every query row contributes 1 per query head, distributed over the rows that it attends
-/// to.
+/// began. Each query row of each query head distributes attention probabilities with sum 1 over the
+/// stored rows.
 struct JudgedList {
   int64_t rows = 0;
   RowTokens tokens;
-  /// Class of every token (kOrdinary etc.). Tokens beyond the end of the array are kOrdinary.
+  /// Class of every token in the context (kOrdinary, ...). Tokens beyond the end of the array are
+  /// kOrdinary.
   View<const uint8_t> classes;
-  View<const float> attention;  ///< per row: received attention
-  /// Per row: the attention that it received from query rows whose window contains it.
+  View<const float> attention;  ///< per row: sum of the attention probabilities that it received
+  /// Per row: the same sum, but only over the query rows for which the row is one of the last
+  /// HybridRules::window_rows() rows.
   View<const float> recent;
   int64_t begin = 0;  ///< first token of the most recent prompt
-  int64_t end = 0;    ///< tokens in the context
-  int heads = 0;      ///< number of query heads of the list
-  int rule = -1;      ///< HybridRules::Rule; negative: to be determined
+  int64_t end = 0;    ///< number of tokens in the context
+  int heads = 0;      ///< number of query heads that attend to the list
+  int rule = -1;      ///< the list's HybridRules::Rule; negative: not yet determined
 
   enum Class : uint8_t { kOrdinary, kSpecial, kPunctuation };
 };
@@ -40,11 +43,13 @@ struct JudgedRows {
 };
 
 struct HybridRules {
-  /// The rules in the order of their cost. Each rule keeps all rows of the previous rule.
+  /// The rules, in ascending order of the number of kept rows. Each rule keeps all rows that the
+  /// previous rule keeps.
   enum Rule : uint8_t { kSpecial, kPunctuation, kHeavy, kWindow, kFull };
 
-  double threshold = 0;  ///< share of the attention that the rows of a rule must have received
-  /// Numbers of rows that kHeavy and kWindow add, as shares of the tokens in the context.
+  double threshold = 0;  ///< fraction of the attention that a rule's kept rows must have received
+  /// Numbers of rows that kHeavy and kWindow add, as fractions of the number of tokens in the
+  /// context.
   double heavy = 0, window = 0;
   int64_t global = 0;  ///< number of first tokens, which every rule keeps
 
@@ -53,35 +58,37 @@ struct HybridRules {
 
   /// Returns the number of rows that kHeavy adds in a context of `tokens` tokens.
   int64_t heavy_rows(int64_t tokens) const;
-  /// Returns the attention that the rows of the chosen rule must have received.
+  /// Returns the sum of attention probabilities that the kept rows of a list must have received.
   double enough(const JudgedList& list) const;
 
   struct Verdict {
     Rule rule = kFull;
     int64_t rows = 0;  ///< number of kept rows
   };
-  /// Returns a verdict for every list: its rule and number of kept rows. If the rule is
-  /// undetermined, it is the first rule whose rows hold the share `threshold` of the attention of
-  /// the prompt's rows, or kFull if there is none. Waits for the queue once for all lists.
+  /// Returns the rule and the number of kept rows of every list. If a list's rule is not yet
+  /// determined, it becomes the first rule whose kept rows received enough(), or kFull if there is
+  /// none. Waits for the queue once for all lists.
   std::vector<Verdict> judge(Queue& queue, std::span<const JudgedList> lists,
                              JudgedRows& memory) const;
 
-  /// Returns the kept rows of lists, in ascending order. counts[l] is the number of rows of list l.
-  /// The rules of the lists must be known and differ from kFull. All rules keep the first tokens
-  /// and the token classes that the rule names. kHeavy and kWindow also keep heavy_rows() further
-  /// rows: those with the highest average attention. The average is over the prompt's rows that
-  /// could see the row. kWindow also keeps the last window_rows() rows. The result refers to
-  /// `memory` and is valid until the next call.
+  /// Returns the rows that each list keeps, in ascending order. counts[l] is their number
+  /// (Verdict::rows). The rules of the lists must be determined and must not be kFull. All rules
+  /// keep the first `global` tokens and the special tokens. All except kSpecial also keep
+  /// punctuation. kHeavy and kWindow also keep heavy_rows() further rows: those with the highest
+  /// average attention. The average is over the prompt's query rows that could see the row. kWindow
+  /// also keeps the last window_rows() rows. The result refers to `memory` and is valid until the
+  /// next call.
   std::vector<RowList> kept(Queue& queue, std::span<const JudgedList> lists,
                             std::span<const int64_t> counts, JudgedRows& memory) const;
 };
 
-/// Writes the verdict on each list to `verdicts` [lists, 2]: the rule and the number of kept rows.
+/// Device version of judge(). Writes the rule and the number of kept rows of each list to
+/// `verdicts` [lists, 2].
 inline const DeviceOperation<bool(const HybridRules&, std::span<const JudgedList>,
                                   View<int32_t> verdicts)>
     kJudgeRules;
-/// Writes the kept rows of lists with known rules to rows[l], which has exactly the right size. A
-/// device that implements kJudgeRules also implements this operation.
+/// Device version of kept(). Writes the kept rows of each list to rows[l], whose size is the number
+/// of kept rows. A device that implements kJudgeRules also implements this operation.
 inline const DeviceOperation<bool(const HybridRules&, std::span<const JudgedList>,
                                   std::span<const View<int32_t>> rows)>
     kListRules;

@@ -1,6 +1,8 @@
 #pragma once
-// Applies FastGen's rules to the rows of a list (hybrid_rules.h). One thread block runs the code in
-// phases (block.h).
+// Applies FastGen's rules to the rows of a list (attention/methods/fastgen/hybrid_rules.h), in one
+// thread block. The code consists of phases between barriers (ops/core/gpu/block.h). Rules are
+// numbered as in HybridRules::Rule, from 0 (kSpecial) to 4 (kFull). order_key() converts a float to
+// an integer with the same order.
 
 #include "ops/choose/threshold_phases.h"
 
@@ -8,19 +10,24 @@ namespace longhaul::cuda {
 
 struct RuleTask {
   const float *attention, *recent;  ///< [rows]
-  const int32_t* tokens;  ///< tokens of the first `listed` rows; a later row has token row + behind
+  /// Token numbers of the first `listed` rows. A later row r has the token number r + behind.
+  const int32_t* tokens;
   int64_t listed, behind;
-  /// Class of each token below `known`: 0 ordinary, 1 special, 2 punctuation.
+  /// Class of each token below `known` (0 ordinary, 1 special, 2 punctuation). Later tokens are
+  /// ordinary.
   const uint8_t* classes;
   int64_t known;
   int64_t rows, begin, end, global;
-  /// Number of rows that rule kHeavy adds, and number of last rows that kWindow adds.
+  /// heavy: number of rows that kHeavy adds. window: number of last rows that kWindow adds.
   int64_t heavy, window;
-  double enough;  ///< attention that the rows of a rule must have received
-  int32_t rule;   ///< 0 to 3; negative: the first rule that holds `enough`, or 4 if there is none
-  /// [2]: receives the rule and its number of rows; null: the rows are written to `out`.
+  double enough;  ///< sum of attention that a rule's kept rows must have received
+  /// The list's rule, 0 to 3. If it is negative, the rule is determined here. It becomes the first
+  /// rule whose kept rows received `enough`, or 4 if there is none.
+  int32_t rule;
+  /// [2]: receives the rule and the number of kept rows. If null, the kept rows are written to
+  /// `out` instead.
   int32_t* verdict;
-  int32_t* out;  ///< the rows that the given rule keeps
+  int32_t* out;  ///< the kept rows, if `verdict` is null
 };
 
 struct RuleShared {
@@ -58,14 +65,15 @@ class RuleJudgement {
   LH_PHASES int64_t token_of(int64_t row) const {
     return row < task_.listed ? task_.tokens[row] : row + task_.behind;
   }
-  /// Returns whether the rule keeps the row because of its token's class.
+  /// Returns whether the row's token is one of the first tokens, special, or (if `punctuation` is
+  /// true) punctuation.
   LH_PHASES bool by_class(int64_t row, bool punctuation) const {
     const int64_t token = token_of(row);
     const int is = token < task_.known ? task_.classes[token] : 0;
     return token < task_.global || is == 1 || (punctuation && is == 2);
   }
-  /// Returns the order key of the average attention that a row received from the rows that could
-  /// see it.
+  /// Returns the order_key() of the average attention that a row received from the query rows that
+  /// could see it, or the key of -1 if the row is kept because of the class or number of its token.
   LH_PHASES uint32_t average_key(int64_t row) const {
     if (by_class(row, true)) return order_key(-1.0f);
     const int64_t token = token_of(row), from = token > task_.begin ? token : task_.begin;

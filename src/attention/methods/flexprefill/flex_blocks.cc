@@ -11,7 +11,8 @@
 namespace longhaul {
 namespace {
 
-/// Square root of the Jensen-Shannon divergence of two distributions, with natural logarithms.
+/// Returns the Jensen-Shannon distance of two distributions: the square root of the divergence,
+/// with natural logarithms.
 double distance_of(std::span<const float> p, std::span<const float> q) {
   double sum = 0;
   const auto part = [](double x, double middle) { return x > 0 ? x * std::log(x / middle) : 0; };
@@ -22,7 +23,7 @@ double distance_of(std::span<const float> p, std::span<const float> q) {
   return std::sqrt(std::max(0.0, sum));
 }
 
-/// The selection for one head.
+/// Selects the blocks of one head.
 class HeadChoice {
  public:
   HeadChoice(Queue& queue, const TiledRows& rows, const FlexRule& rule, const FlexHead& head,
@@ -53,8 +54,9 @@ class HeadChoice {
     return means;
   }
 
-  /// Sums of `lines` [keys] by blocks. Columns are binned from the first key on. Diagonals are
-  /// binned from the farthest on, so that the last bin is the nearest.
+  /// Divides `lines` [keys] (columns or diagonals) into bins of one block each, and returns the
+  /// sums of the bins. Columns are in the order of the keys. Diagonals begin with the largest
+  /// distance, so that the last bin has the smallest distances.
   View<float> binned(std::span<const float> lines, bool from_the_end, Array<float>& memory) {
     const View<float> view = memory.resize(queue_, grid_.blocks());
     const auto bins = host(view);
@@ -66,12 +68,14 @@ class HeadChoice {
     return view;
   }
 
-  /// Number of blocks covered by the lines that hold the share of the attention, plus one.
+  /// Counts lines (columns or diagonals), best first, until they hold the share rule_.mass of the
+  /// attention. Returns one plus the number of blocks that so many lines fill.
   int64_t budget(std::span<float> lines) const {
     return (1 + count_within_mass(lines, rule_.mass)) / grid_.tile + 1;
   }
 
-  /// Attention of the mean of rows [from, to) to the means of the first attention.size() blocks.
+  /// Writes the attention (softmax) of the mean query of rows [from, to) to the mean keys of the
+  /// first attention.size() blocks.
   void attend_means(int64_t from, int64_t to, View<float> attention) {
     const View<float> query = w_.query.resize(queue_, rows_.head_dim);
     mean_query(queue_, rows_.queries, rows_.heads, rows_.head_dim, head_.head, from, to, query);
@@ -90,7 +94,7 @@ class HeadChoice {
     host(head_.seen)[static_cast<size_t>((tile - grid_.first_tile()) * grid_.blocks() + block)] = 1;
   }
 
-  /// Marks the best columns, including the first keys.
+  /// Marks the `count` best blocks of columns, always including the first block.
   void see_columns(View<const float> bins, int64_t count) {
     const RowList best = select_rows(queue_, bins, {1, 0, count}, w_.selection);
     for (const int32_t block : host_rows(best)) {
@@ -101,11 +105,13 @@ class HeadChoice {
     }
   }
 
-  /// Marks the best diagonals, including the nearest keys.
+  /// Marks the `count` best bins of diagonals, always including the one with the smallest
+  /// distances.
   void see_diagonals(View<const float> bins, int64_t count) {
     const RowList best = select_rows(queue_, bins, {0, 1, count}, w_.selection);
     for (const int32_t bin : host_rows(best)) {
-      const int64_t back = grid_.blocks() - 1 - bin;  // distance from a tile's own block, in blocks
+      // Distance from the tile to the block, in blocks.
+      const int64_t back = grid_.blocks() - 1 - bin;
       for (int64_t tile = std::max(back, grid_.first_tile()); tile < grid_.blocks(); ++tile) {
         see(tile, tile - back);
       }

@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   FlexPhases(block, shared, call, heads[blockIdx.x]).take_lines();
 }
 
-/// One thread block per tile of every head.
+/// Runs FlexPhases::attend_tile(), with one thread block per tile and head.
 __global__ void __launch_bounds__(kBlockThreads, 1)
     attend_tiles_kernel(const __grid_constant__ FlexCall call, const FlexHeadTask* heads) {
   __shared__ FlexShared shared;
@@ -36,7 +36,7 @@ void choose_flex_blocks(Stream stream, const FlexCall& call, std::span<FlexHeadT
                         ScoreScratch& scratch) {
   if (heads.empty()) return;
   const int64_t blocks = call.blocks(), pairs = call.tiles() * blocks;
-  const int64_t each = blocks + 2 * pairs + 1;  // values per head
+  const int64_t each = blocks + 2 * pairs + 1;  // scratch elements per head
   auto* room = reinterpret_cast<float*>(
       scratch.room(static_cast<size_t>(std::ssize(heads) * each) * sizeof(float)));
   for (FlexHeadTask& head : heads) {

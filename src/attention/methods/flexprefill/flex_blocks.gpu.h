@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Chooses blocks for all heads. All addresses are device addresses. The scratch arrays in `heads`
-/// need not be initialised.
+/// Selects blocks for all heads. All addresses are device addresses. The scratch arrays in `heads`
+/// need not be set.
 void choose_flex_blocks(Stream stream, const FlexCall& call, std::span<FlexHeadTask> heads,
                         ScoreScratch& scratch);
 

@@ -1,8 +1,9 @@
 #pragma once
-// FlexPrefill's selection of key blocks (attention/methods/flexprefill/flex_blocks.h) in phases
-// (block.h). First, one thread block per query head decides whether the head selects pairs, and
-// chooses columns and diagonals. Then, for heads that select pairs, one thread block per tile
-// computes the attention between means. Finally, one thread block per head chooses pairs.
+// Kernels of FlexPrefill's selection of key blocks, as phases between barriers
+// (ops/core/gpu/block.h). attention/methods/flexprefill/flex_blocks.h explains the terms. First,
+// one thread block per query head decides whether the head selects pairs, and selects columns and
+// diagonals. Then, for heads that select pairs, one thread block per tile estimates the tile's
+// attention from means. Finally, one thread block per such head selects pairs.
 
 #include <cmath>
 
@@ -10,7 +11,8 @@
 
 namespace longhaul::cuda {
 
-/// Data that all heads share: the rows of a grid (ops/choose/tile_grid.h) and the rule.
+/// Data that all heads share: the query rows of a TileGrid (ops/choose/tile_grid.h) and the members
+/// of FlexRule.
 struct FlexCall {
   const float* queries;  ///< [rows, heads, head_dim]
   int32_t heads, head_dim;
@@ -33,12 +35,12 @@ struct FlexHeadTask {
   const float* means;                ///< [blocks, head_dim], aligned to 16 bytes
   uint8_t* seen;                     ///< [tiles, blocks]: the result
   float* bins;                       ///< [blocks] scratch
-  float* map;       ///< [tiles, blocks] scratch: attention of tiles to blocks, computed from means
+  float* map;       ///< [tiles, blocks] scratch: estimated attention of tiles to blocks
   int32_t* chosen;  ///< [tiles * blocks] scratch
   int32_t* pairs;   ///< [1]: nonzero if the head selects pairs
 };
 
-inline constexpr int kMostFlexDim = 256;  ///< elements of a head
+inline constexpr int kMostFlexDim = 256;  ///< largest supported head_dim
 
 struct FlexShared {
   union {
@@ -57,8 +59,8 @@ class FlexPhases {
                        const FlexHeadTask& head)
       : block_(block), s_(shared), call_(call), head_(head) {}
 
-  /// Decides whether the head selects pairs. Chooses columns and diagonals in any case. A head that
-  /// selects pairs gets only the minimum number of them.
+  /// Decides whether the head selects pairs. Also selects columns and diagonals; only the minimum
+  /// number of them if the head selects pairs.
   LH_PHASES void take_lines() const {
     const int64_t blocks = call_.blocks();
     block_.each([&](int t) {
@@ -80,8 +82,8 @@ class FlexPhases {
     });
   }
 
-  /// Computes the attention of tile `at` of the grid to the blocks up to its own, from their means.
-  /// Later blocks get zeros.
+  /// Estimates the attention of tile `at` of the grid to the blocks up to its own, and writes zeros
+  /// for later blocks.
   LH_PHASES void attend_tile(int64_t at) const {
     const int64_t blocks = call_.blocks(), tile = call_.first_tile() + at;
     const int64_t first = tile * call_.tile - call_.begin, end = first + call_.tile;
@@ -112,8 +114,9 @@ class FlexPhases {
  private:
   LH_BOTH static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-  /// Sums `lines` in bins, one bin per block. Columns are binned from the first key on, and
-  /// diagonals from the largest distance on.
+  /// Divides `lines` (columns or diagonals) into bins of call_.tile lines. Writes the sum of each
+  /// bin, divided by the number of last rows, to head_.bins. Columns are in the order of the keys.
+  /// Diagonals begin with the largest distance.
   LH_PHASES void all_reduce(const float* lines, bool from_the_end) const {
     const int64_t keys = call_.keys();
     const auto rows = static_cast<float>(call_.last_rows);
@@ -128,8 +131,8 @@ class FlexPhases {
     });
   }
 
-  /// Returns the Jensen-Shannon distance (the square root of the divergence) between the attention
-  /// of the last rows' mean query and the column sums.
+  /// Returns the Jensen-Shannon distance (the square root of the divergence) between the estimated
+  /// attention of the last rows in head_.map and the true one in head_.bins.
   LH_PHASES double distance() const {
     block_.template sums<1>(s_.sum, [&](int t, double* sum) {
       for (int64_t b = t; b < call_.blocks(); b += kBlockThreads) {
@@ -143,8 +146,8 @@ class FlexPhases {
     return sum > 0 ? sqrt(sum) : 0;
   }
 
-  /// Returns one plus the number of blocks that the best lines fill. Lines are counted, best first,
-  /// until they hold the share `mass` of the attention.
+  /// Counts lines (columns or diagonals), best first, until they hold the share call_.mass of the
+  /// attention. Returns the number of blocks that this number of lines fills, plus one.
   LH_PHASES int64_t budget(const float* lines) const {
     const auto rows = static_cast<float>(call_.last_rows);
     count_within_mass(block_, s_.mass, call_.keys(), call_.mass,
@@ -154,8 +157,8 @@ class FlexPhases {
     return (1 + taken) / call_.tile + 1;
   }
 
-  /// Computes the attention of the mean query of rows [from, to) to the mean keys of the first
-  /// `count` blocks.
+  /// Writes the attention (softmax) of the mean query of rows [from, to) to the mean keys of the
+  /// first `count` blocks.
   LH_PHASES void attend_means(int64_t from, int64_t to, int64_t count, float* attention) const {
     const int dim = call_.head_dim;
     block_.each([&](int t) {
@@ -171,8 +174,8 @@ class FlexPhases {
         const float* mean = head_.means + b * dim;
         float sum = 0;
         int i = 0;
-        // Each thread reads its own row, so a load of a warp touches 32 cache lines. With loads of
-        // 16 bytes, only a quarter as many loads are needed.
+        // The threads of a warp read different rows, so each load touches 32 cache lines. Loads of
+        // 16 bytes reduce the number of loads to a quarter.
         for (; dim % 4 == 0 && i < dim; i += 4) {
           const Word4 four = *reinterpret_cast<const Word4*>(mean + i);
           for (int k = 0; k < 4; ++k) sum += s_.query[i + k] * float_of(four.w[k]);
@@ -201,14 +204,14 @@ class FlexPhases {
     });
   }
 
-  /// Selects rows and returns their number.
+  /// Runs select_rows() and returns the number of selected elements.
   LH_PHASES int64_t select(const SelectTask& task) const {
     select_rows(block_, s_.select, task);
     return task.rows < task.count ? task.rows : task.count;
   }
 
-  /// For each of `count` chosen numbers, marks block block_of(tile, number) as seen by every tile.
-  /// A negative block is not marked.
+  /// For every tile and each of the first `count` elements of head_.chosen, marks block
+  /// block_of(tile, element) as seen by the tile, unless it is negative.
   template <class BlockOf>
   LH_PHASES void mark(int64_t count, BlockOf&& block_of) const {
     const int64_t tiles = call_.tiles(), blocks = call_.blocks();

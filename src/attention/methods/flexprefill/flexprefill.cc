@@ -1,7 +1,8 @@
-// FlexPrefill (docs/methods/flexprefill.md): in every pass each query head selects blocks of 128
-// keys. By default it takes columns and diagonals of the last 128 rows until they hold a share
-// gamma of the attention. A head whose columns can be predicted from mean vectors (a Jensen-Shannon
-// distance below tau) instead takes pairs of blocks by the product of their means, also until
+// FlexPrefill (docs/methods/flexprefill.md): in every pass, each query head selects blocks of 128
+// keys. By default, it selects columns and diagonals of the attention of the last 128 rows until
+// they hold the share gamma of this attention. If the attention of a head can be estimated from
+// mean queries and mean keys (the Jensen-Shannon distance is below tau), the head instead selects
+// pairs of a tile and a block with the highest estimated attention, also until they hold the share
 // gamma.
 
 #include <algorithm>
@@ -64,7 +65,7 @@ class FlexPrefill final : public SparsePrefill {
   }
 
   ModelShape shape_;
-  // Memory of a step.
+  // Buffers of a step.
   LastRows last_;
   KeyMeans means_;
   std::vector<FlexHead> heads_;

@@ -11,8 +11,9 @@
 namespace longhaul {
 namespace {
 
-/// The best k blocks are searched among kCandidates * k blocks with the best scores in the copy. A
-/// best block is missed only if the copy's rounding ranks it behind all of these.
+/// The best k blocks are searched among the kCandidates * k blocks with the highest scores of the
+/// 4-bit copy. One of the best blocks is missed only if rounding to 4 bits ranks it behind all
+/// these blocks.
 constexpr int64_t kCandidates = 8;
 constexpr DType kCopy = DType::Q4_0;
 
@@ -41,7 +42,7 @@ void BlockIndex::copy_block(int64_t block) {
     const int64_t of_head = i - i % (count_ * head_dim_);
     x[static_cast<size_t>(i)] -= common_[static_cast<size_t>(of_head + i % head_dim_)];
   }
-  // Damaged weights can cause NaN, infinity or huge values, which the copy cannot represent.
+  // Damaged weights can cause NaN, infinity or huge numbers, which Q4_0 cannot represent.
   has_copy_ = std::all_of(x.begin(), x.end(),
                           [](float e) { return std::abs(e) <= KeyVectors::kLargestQ4_0; });
   if (has_copy_) copy_.append(host_queue(), View<const float>(x), kCopy);
@@ -80,7 +81,8 @@ RowList BlockIndex::top(Queue& queue, View<const float> query, int64_t k, BlockS
   return {blocks, {}};
 }
 
-/// A device has no copy, because it reads the vectors equally fast.
+/// Moves the vectors to the device. An index on a device has no 4-bit copy, because a search of the
+/// exact vectors is equally fast there.
 void BlockIndex::move_to_device(Queue& queue) {
   vectors_.move_to(queue);
   has_copy_ = false;
@@ -99,11 +101,11 @@ RowList BlockIndex::top_on_device(Queue& queue, View<const float> query, int64_t
     copy(host_queue(), scores(host_queue(), rows(data, vectors_.type(), blocks()), on(query), here),
          on(found));
   }
-  all_reduce(queue, found);  // every head of the layer contributes
+  all_reduce(queue, found);  // adds the scores of the heads of other devices
   return select_rows(queue, found, {.count = k}, memory.best);
 }
 
-/// View of the blocks as rows of columns() elements.
+/// Returns a view of the blocks as a matrix with columns() columns.
 TensorView BlockIndex::rows(const std::byte* data, DType type, int64_t blocks) const {
   TensorView view;
   view.data = data;
@@ -113,7 +115,7 @@ TensorView BlockIndex::rows(const std::byte* data, DType type, int64_t blocks) c
   return view;
 }
 
-/// The score of every block in `rows`.
+/// Returns the score of every block in `rows`.
 View<const float> BlockIndex::scores(Queue& queue, const TensorView& rows, View<const float> query,
                                      BlockSearch& memory) const {
   const int64_t n = rows.rows(), blocks = n * columns() / width();
@@ -126,8 +128,8 @@ View<const float> BlockIndex::scores(Queue& queue, const TensorView& rows, View<
     matvec(rows, x, scores);
     return result;
   }
-  // Multiplies all heads' vectors with the queries of several heads per pass, to read the index
-  // fewer times.
+  // The queries of several heads are multiplied by the vectors of all heads at once, so that the
+  // index is read fewer times.
   fill(queue, result, 0);
   float* const dots = host(memory.dots.resize(queue, std::min(heads_, kMatvecMaxRows) * n)).data();
   for (int64_t first = 0; first < heads_; first += kMatvecMaxRows) {

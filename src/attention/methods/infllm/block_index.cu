@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kWarps = 4;
 
-/// Part `thread` of `threads` of <a, b> over [0, n).
+/// Returns the part of the dot product of a and b, n elements each, that thread `thread` of
+/// `threads` threads computes.
 template <int kRun, class T>
 __device__ __forceinline__ float part_of_product(const T* a, const float* b, int n, int thread,
                                                  int threads) {
@@ -24,7 +25,8 @@ __device__ __forceinline__ float part_of_product(const T* a, const float* b, int
   return sum;
 }
 
-/// One thread block per block of tokens. Its warps share out the heads.
+/// Computes the score of one block of tokens per thread block. The heads are distributed over its
+/// warps.
 template <int kRun, class T>
 __global__ void __launch_bounds__(32 * kWarps)
     block_scores_kernel(IndexedBlocks index, const float* query, float* scores) {

@@ -1,5 +1,6 @@
 #pragma once
-// Computes scores of blocks from their vectors, on a CUDA device. All addresses are device
+// Computes the scores of InfLLM's blocks on a CUDA device. A block of old tokens is represented by
+// `count` vectors per query head (attention/methods/infllm/block_index.h). All addresses are device
 // addresses.
 
 #include "base/dtype.h"
@@ -7,7 +8,7 @@
 
 namespace longhaul::cuda {
 
-/// Vectors [blocks, heads, count, head_dim] of F32 or BF16.
+/// The vectors of all blocks, [blocks, heads, count, head_dim] in F32 or BF16.
 struct IndexedBlocks {
   const uint8_t* vectors = nullptr;
   DType type = DType::BF16;
@@ -15,8 +16,9 @@ struct IndexedBlocks {
   int heads = 0, count = 0, head_dim = 0;
 };
 
-/// Writes the score of each block b to scores[b]. It is the sum over heads h of the largest dot
-/// product of query[h] and a vector vectors[b][h][i]. Returns false if the type is not supported.
+/// Writes the score of each block b to scores[b]: the sum over heads h of the maximum over i of
+/// query[h] . vectors[b][h][i]. `query` is [heads, head_dim]. Returns false if the type is not
+/// supported.
 bool block_scores(Stream stream, const IndexedBlocks& index, const float* query, float* scores);
 
 }  // namespace longhaul::cuda

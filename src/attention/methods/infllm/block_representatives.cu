@@ -8,8 +8,8 @@
 namespace longhaul::cuda {
 namespace {
 
-/// One thread block per query head and block of tokens. It takes the head's column of votes,
-/// selects the best tokens, and reads their keys.
+/// Selects the tokens with most votes and reads their keys, with one thread block per query head
+/// and block of tokens.
 __global__ void __launch_bounds__(kBlockThreads)
     representatives_kernel(StoredRows keys, RepresentativesTask task) {
   __shared__ SelectShared shared;

@@ -1,6 +1,7 @@
-// InfLLM (Xiao et al. 2024; docs/methods/infllm.md): a window, the first tokens, and blocks of
-// older tokens. Blocks are looked up by representative tokens: those that received most attention
-// while they were in the window. Every layer selects blocks anew in every step.
+// InfLLM (Xiao et al. 2024; docs/methods/infllm.md): rows see a window, the first tokens, and
+// selected blocks of older tokens. A block is represented by the keys of the tokens that received
+// most attention while they were in the window. Every layer selects blocks in every step (one layer
+// in one pass), by the dot products of queries and these keys.
 
 #include "attention/methods/infllm/block_index.h"
 #include "attention/methods/infllm/block_representatives.h"
@@ -18,7 +19,7 @@ class InfLlm final : public Method {
  public:
   enum class Repr : uint8_t { kMean, kMax };
   BlockOptions sizes;
-  int64_t repr = 4;  ///< tokens that represent a block, chosen per query head
+  int64_t repr = 4;  ///< number of tokens that represent a block, per query head
   Repr mode = Repr::kMean;
   void declare(OptionList& o) {
     sizes.declare_sizes(o, 1 << 16);
@@ -98,12 +99,14 @@ class InfLlm final : public Method {
 
   BlockIndex& index(const LayerStep& step) { return nth(index_, step.layer); }
 
-  /// Scores blocks by <mean query of the rows, representatives>.
+  /// Selects the blocks with the highest scores for the mean query of the step's rows
+  /// (BlockIndex::top()).
   RowList choose_blocks(const LayerStep& step) {
     LH_ASSERT(index(step).blocks() == blocks_.split().blocks);
     return index(step).top(*step.queue, mean_query(step), sizes.topk, search_);
   }
-  /// All rows are rotated by the same angle, so the mean of the rotated rows is the rotated mean.
+  /// Returns the mean query of the step's rows. All rows are rotated by the same angle, so the mean
+  /// of the rotated queries is the rotated mean.
   View<const float> mean_query(const LayerStep& step) {
     const View<const float> rows = blocks_.far_q();
     if (step.rows == 1) return rows;
@@ -112,14 +115,13 @@ class InfLlm final : public Method {
     return mean;
   }
 
-  /// Appends the blocks to the layer's index. Per query head, the tokens with most votes represent
-  /// a block.
+  /// Appends `blocks` blocks that leave the remainder to the layer's index.
   void represent(LayerStep& step, int64_t blocks) {
     Queue& queue = *step.queue;
     const AgedBlocks aged = blocks_.aged(step, 0, blocks);
     const int64_t width = shape_.heads * vectors_ * int64_t{step.head_dim()};
     const View<float> vectors = block_.resize(queue, blocks * width);
-    // A single representative is used as it is, in every mode.
+    // With a single representative, its key and the mean are equal.
     block_representatives(
         queue, {step.lists(), aged.first, aged.votes, shape_.heads, repr, vectors_ == 1, blocks},
         representatives_, vectors);
@@ -128,8 +130,8 @@ class InfLlm final : public Method {
 
   ModelShape shape_;
   ContextBlocks blocks_;
-  int64_t vectors_ = 1;            ///< per block and query head
-  std::vector<BlockIndex> index_;  ///< per layer, of raw keys
+  int64_t vectors_ = 1;            ///< number of vectors per block and query head
+  std::vector<BlockIndex> index_;  ///< per layer: index of keys without rotation
   Array<float> query_, block_;
   BlockSearch search_;
   RepresentativesMemory representatives_;

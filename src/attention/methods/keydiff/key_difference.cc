@@ -12,7 +12,8 @@
 namespace longhaul {
 namespace {
 
-// keys per partial sum: constant, so that the result does not depend on threads
+// Number of keys per partial sum. It is constant, so that the result does not depend on the number
+// of threads.
 constexpr int64_t kKeysOfASum = 1024;
 
 }  // namespace
@@ -26,7 +27,7 @@ void key_difference(Queue& queue, const PagedRows& rows, View<float> scores) {
   LH_ASSERT(rows.head_dim > 0 && rows.head_dim <= kMostHeadDim);
   const int64_t keys = scores.size(), stretches = (keys + kKeysOfASum - 1) / kKeysOfASum;
   const auto dim = static_cast<size_t>(rows.head_dim);
-  float* const out = host(scores).data();  // holds the keys' lengths first
+  float* const out = host(scores).data();  // first holds the norms of the keys
   const KeyDifferenceKernels& kernels = kKeyDifferenceKernels_for(current_isa());
   std::vector<double> sums(static_cast<size_t>(stretches) * dim);
   const auto each_stretch = [&](auto&& visit) {
@@ -47,7 +48,7 @@ void key_difference(Queue& queue, const PagedRows& rows, View<float> scores) {
     anchor[t] = static_cast<float>(mean);
     square += mean * mean;
   }
-  // Lengths are clamped to at least 1e-8, so that zero vectors have cosines of zero.
+  // Norms are limited to at least 1e-8, so that the cosine of a zero vector is zero.
   constexpr float kLeastLength = 1e-8f;
   const float length = std::max(static_cast<float>(std::sqrt(square)), kLeastLength);
   each_stretch([&](int64_t, int64_t begin, int64_t count) {

@@ -9,12 +9,12 @@
 namespace longhaul::cuda {
 namespace {
 
-constexpr int kStretch = 256;  ///< keys per sum of directions
+constexpr int kStretch = 256;  ///< number of keys per partial sum of directions
 constexpr int kWarps = 8;
-constexpr int kMostEach = 32;  ///< most elements of a row per lane
+constexpr int kMostEach = 32;  ///< largest number of elements of a key per lane
 
-/// Computes the norms of a stretch of keys and the sum of their directions: sums [stretches,
-/// head_dim].
+/// Each thread block computes the norms of kStretch keys and the sum of their directions, one row
+/// of sums [stretches, head_dim].
 template <int kEach>
 __global__ void __launch_bounds__(32 * kWarps)
     add_directions(StoredRows keys, int64_t count, double* sums, float* lengths) {
@@ -53,8 +53,8 @@ __global__ void __launch_bounds__(32 * kWarps)
   }
 }
 
-/// Computes anchor [head_dim], the mean direction, followed by its norm. One block of 1,024
-/// threads.
+/// Computes anchor [head_dim], the mean direction, and stores its norm behind it. There is one
+/// thread block.
 __global__ void __launch_bounds__(1024)
     find_anchor(const double* sums, int64_t stretches, int head_dim, int64_t count, float* anchor) {
   __shared__ double squares[1024];
@@ -74,10 +74,11 @@ __global__ void __launch_bounds__(1024)
   if (t == 0) anchor[head_dim] = static_cast<float>(sqrt(squares[0]));
 }
 
-/// scores [count] hold the keys' norms on entry. One warp per key.
+/// Computes the scores, with one warp per key. Before the call, scores [count] hold the norms of
+/// the keys.
 __global__ void __launch_bounds__(32 * kWarps)
     compare_keys(StoredRows keys, int64_t count, const float* anchor, float* scores) {
-  constexpr float kLeastLength = 1e-8f;  // gives zero vectors a cosine of zero
+  constexpr float kLeastLength = 1e-8f;  // so that the cosine of a zero vector is zero
   const int64_t i = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   if (i >= count) return;
   const std::byte* row = keys.row(i);

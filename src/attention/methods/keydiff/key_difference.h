@@ -1,6 +1,7 @@
 #pragma once
-// Computes KeyDiff's score of keys (arXiv:2504.15364). It measures how much a key differs from the
-// mean direction of the keys in its list.
+// Computes the scores of KeyDiff (arXiv:2504.15364). The score of a key measures how much the key
+// differs from the mean direction of all keys in its list. A list holds the stored rows of one KV
+// head.
 //
 //   anchor    = mean over the rows j of key[j] / |key[j]|
 //   score[i]  = -cos(key[i], anchor),   keys as they are stored
@@ -9,9 +10,9 @@
 
 namespace longhaul {
 
-/// Writes the scores of stored rows [0, scores.size()), which must be the whole list. The anchor is
-/// summed in double precision, because the cosines differ little. The result does not depend on the
-/// number of threads.
+/// Writes the scores of all rows of a list to `scores`. The anchor is summed in double precision,
+/// because the cosines of different keys are nearly equal. The result does not depend on the number
+/// of threads.
 void key_difference(Queue& queue, const PagedRows& rows, View<float> scores);
 inline const DeviceOperation<bool(const PagedRows&, View<float> scores)> kKeyDifference;
 

@@ -1,4 +1,5 @@
-// Kernels for directions of stored keys and their products with a vector.
+// CPU kernels of KeyDiff: sums of the directions of stored keys, and dot products of stored keys
+// and a vector.
 
 #include "attention/methods/keydiff/key_difference_kernels.h"
 #include "ops/attention/key_rows.h"

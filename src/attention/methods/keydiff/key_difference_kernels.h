@@ -1,16 +1,17 @@
 #pragma once
-// Interface between key_difference.cc and the kernels of an instruction-set level.
+// The CPU kernels of KeyDiff, which are compiled once per instruction set. key_difference.cc calls
+// them.
 
 #include "ops/attention/attention_kernels.h"
 
 namespace longhaul {
 
 struct KeyDifferenceKernels {
-  /// Writes the lengths of the stored keys [begin, begin + count) to `lengths`, and adds the sum of
-  /// their directions to sum [head_dim]. A key of length 0 has no direction.
+  /// Writes the norms of the stored keys [begin, begin + count) to `lengths`, and adds key / norm
+  /// of each of them to sum [head_dim]. Keys with norm 0 are not added.
   void (*add_directions)(const PagedRows& rows, int64_t begin, int64_t count, double* sum,
                          float* lengths);
-  /// Computes products[i] = key[begin + i] . vector.
+  /// Writes the dot products key[begin + i] . vector to products[i].
   void (*products)(const PagedRows& rows, int64_t begin, int64_t count, const float* vector,
                    float* products);
 };

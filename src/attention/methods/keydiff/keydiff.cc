@@ -1,5 +1,5 @@
-// KeyDiff (Park et al. 2025): after prefill every head keeps the keys that are least similar to the
-// mean direction of all its keys. It does not use attention (docs/methods/keydiff.md).
+// KeyDiff (Park et al. 2025; docs/methods/keydiff.md): after prefill, every head keeps the keys
+// that are least similar to the mean direction of all its keys. The method does not use attention.
 
 #include "attention/methods/keydiff/key_difference.h"
 #include "attention/registry.h"

@@ -9,10 +9,11 @@
 
 namespace longhaul::cuda {
 
-/// Adds `weight` to weights[chosen[i]] for each i below `count`. No index occurs twice in `chosen`.
+/// Adds `weight` to weights[chosen[i]] for each i below `count`. No number may occur twice in
+/// `chosen`.
 void add_weight(Stream stream, const int32_t* chosen, int64_t count, float weight, float* weights);
 
-/// Selects the rows with the largest weights. All addresses are device addresses.
+/// Selects the blocks with the largest weights. All addresses are device addresses.
 void most_weighted(Stream stream, const PairTask& task);
 
 }  // namespace longhaul::cuda

@@ -6,7 +6,8 @@
 namespace longhaul {
 namespace {
 
-/// Queues the map of `count` rows from `first` on against `keys` tokens from `token` on.
+/// Adds the map tile of query rows [first, first + count) and keys [token, token + keys) to
+/// memory.tiles.
 void add_tile(const WindowRows& rows, int first, int count, int64_t token, int64_t keys,
               View<float> map, int64_t stride, MapMemory& memory) {
   const size_t at = memory.tiles.size();
@@ -17,7 +18,7 @@ void add_tile(const WindowRows& rows, int first, int count, int64_t token, int64
 
 }  // namespace
 
-/// The first token in the remainder that is or will be part of a block.
+/// Returns the first token of the remainder that will be part of a block.
 int64_t ContextMap::first_token(int64_t tokens) const {
   return std::max(split_context(sizes_, tokens).remainder, sizes_.init);
 }
@@ -39,7 +40,8 @@ void ContextMap::add(const WindowRows& rows, MapMemory& memory) {
     t = stop;
   }
   tile_maps(rows.call, memory.tiles);
-  // The rows are new, so their parts of the map hold only this member's values.
+  // Sums the map rows over all devices. The rows are new, so they hold only the attention of this
+  // device's heads.
   const int64_t begin = std::max(rows.begin, base);
   if (begin < end) all_reduce(*rows.call.queue, map_.part(begin - base, end - begin));
 }

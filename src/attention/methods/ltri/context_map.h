@@ -1,8 +1,9 @@
 #pragma once
-// Attention maps of blocks of tokens (Ltri-LLM, arXiv:2412.04757, section 3.2). The map of a block
-// holds the attention of each of its tokens to the earlier tokens of the block. The remainder is
-// the last part of the context, which is not yet divided into spans (span_division.h). Map rows are
-// stored while their block is in the remainder.
+// ContextMap stores the attention maps of blocks of tokens (Ltri-LLM, arXiv:2412.04757, section
+// 3.2). The map of a block holds the attention of each of its tokens (a map row) to the tokens of
+// the block up to itself. The remainder is the end of the context, whose tokens are not yet in the
+// index of blocks (ops/blocks/context_split.h). Map rows are stored while their tokens are in the
+// remainder.
 
 #include "attention/methods/ltri/tile_map.h"
 #include "ops/attention/sliding_rows.h"
@@ -18,22 +19,23 @@ struct MapMemory {
   Array<float> map;
 };
 
-/// The maps of one layer, summed over the heads of all devices.
+/// The maps of one layer, summed over all query heads (of all devices if several share the model).
 class ContextMap {
  public:
   explicit ContextMap(const ContextSizes& sizes) : sizes_(sizes), map_(sizes.block) {}
 
-  /// Adds map rows for new rows of the context.
+  /// Adds the map rows of new tokens. `rows` holds the arguments for recomputing their attention.
   void add(const WindowRows& rows, MapMemory& memory);
-  /// Returns the maps [blocks, block, block] of `blocks` blocks from token `first` on. `tokens` is
-  /// the length of the context before the most recent add(). The result is valid until drop().
+  /// Returns the maps [blocks, block, block] of `blocks` blocks, the first of which begins at token
+  /// `first`. `tokens` is the length of the context before the last add(). The result is valid
+  /// until drop().
   View<const float> of(int64_t first, int64_t blocks, int64_t tokens);
-  /// Removes the blocks that leave the remainder when the context grows from `before` to `after`
-  /// tokens.
+  /// Removes the map rows of tokens that leave the remainder when the context grows from `before`
+  /// to `after` tokens.
   void drop(int64_t before, int64_t after);
 
   void archive(Archive& archive) { map_.archive(archive); }
-  /// Returns whether the stored map has the size for a context of `tokens` tokens.
+  /// Returns whether the number of stored map rows is right for a context of `tokens` tokens.
   bool fits(int64_t tokens) const { return map_.numbers() == tokens_of(tokens) * sizes_.block; }
 
  private:
@@ -44,8 +46,8 @@ class ContextMap {
   SlidingRows map_;  ///< [tokens from first_token() on, block]
 };
 
-/// Returns the attention of each row to the rows of its own block of `block` rows, as [rows,
-/// block]. The result is stored in `memory`.
+/// Divides `rows` into blocks of `block` rows. Returns the attention of each row to the rows of its
+/// own block, [rows, block]. The result is stored in `memory`.
 View<const float> maps_of_rows(const WindowRows& rows, int block, MapMemory& memory);
 
 }  // namespace longhaul

@@ -1,8 +1,9 @@
-// Ltri-LLM (Tang et al. 2024; docs/methods/ltri.md): InfLLM's context with another look-up. A block
-// is divided into spans that attend to themselves. The index vectors of a span are the tokens to
-// which its neighbours attend, more of them if the neighbours hold little information. Only
-// retrieval heads look up blocks, and a layer uses the blocks for which the retrieval heads up to
-// it vote.
+// Ltri-LLM (Tang et al. 2024; docs/methods/ltri.md): rows see a window, the first tokens and
+// selected blocks of older tokens, as in InfLLM, but blocks are selected in another way. In each
+// block, spans are selected whose tokens attend to each other. A span is represented in the index
+// by the keys of its tokens with most attention, more of them if the neighbours of the span contain
+// little information about it. Only retrieval heads search the index. A layer uses the blocks for
+// which the retrieval heads of this and earlier layers vote.
 
 #include "attention/methods/ltri/block_votes.h"
 #include "attention/methods/ltri/context_map.h"
@@ -92,7 +93,7 @@ class Ltri final : public Method {
  private:
   struct Layer {
     SpanIndex index;
-    StoredList chosen;  ///< blocks selected by the last step with a look-up
+    StoredList chosen;  ///< blocks that the last search selected
     int32_t known = 0;  ///< number of blocks at that time
   };
 
@@ -127,18 +128,19 @@ class Ltri final : public Method {
   ContextMap& map(const LayerStep& step) { return nth(maps_, step.layer); }
   const LtriLayer& rule(int layer) const { return nth(rules_, layer); }
 
-  /// The layer's retrieval head, counted among the heads of this device.
+  /// Returns the index of the layer's retrieval head among the heads of this device.
   int own_head(int layer) const {
     const int head = rule(layer).head;
     return head < 0 ? head : head - shape_.rank * shape_.heads;
   }
-  /// Whether the list read by the layer's look-ups is on this device. It always is, unless another
-  /// device of the team has the retrieval head; the scores then come from that device.
+  /// Returns whether the keys that the layer's searches use are on this device. This is false only
+  /// if another device has the retrieval head. The scores then come from that device.
   bool has_list(int layer) const {
     return rule(layer).head < 0 || (own_head(layer) >= 0 && own_head(layer) < shape_.heads);
   }
-  /// Votes [tokens, heads] for dividing blocks, which sum over a token's heads. In a team, head h
-  /// therefore represents head h of every device and holds the sum of their votes.
+  /// Returns the votes [tokens, heads] from which spans and their tokens are selected. Only their
+  /// sum over all heads is used. If several devices share the model, head h has the sum of the
+  /// votes of the heads h of all devices.
   View<const float> votes_of_all(Queue& queue, View<const float> votes) {
     if (queue.communicator() == nullptr) return votes;
     const View<float> all = all_votes_.resize(queue, votes.size());
@@ -146,19 +148,22 @@ class Ltri final : public Method {
     all_reduce(queue, all);
     return all;
   }
-  /// Floats of an index vector of the layer: the head dimension, or that of all KV heads.
+  /// Returns the number of elements of an index vector of the layer: head_dim, or head_dim times
+  /// the number of KV heads.
   int64_t width(int layer) const {
     return int64_t{rule(layer).head >= 0 ? 1 : shape_.lists(layer)} * shape_.dim_of(layer);
   }
-  /// Type of index vectors for keys of type `keys`. All heads' keys use 4 bits, because every token
-  /// reads them. A retrieval head's keys use bf16. The index is f32 if the keys are.
+  /// Returns the type of index vectors for keys of type `keys`. It is F32 if keys are F32.
+  /// Otherwise it is BF16 in layers with a retrieval head. In layers without one, vectors contain
+  /// the keys of all heads, and every search reads all of them. They therefore have 4 bits if their
+  /// width allows it.
   DType index_type(int layer, DType keys) const {
     const bool fits = width(layer) % traits(DType::Q4_0).block_size == 0;
     if (rule(layer).head < 0 && keys != DType::F32 && fits) return DType::Q4_0;
     return KeyVectors::type_for(keys);
   }
 
-  /// Attends, with the blocks that the layer selects.
+  /// Selects blocks for the layer and computes the attention of the step.
   void see(LayerStep& step) {
     Layer& layer = at(step);
     const int64_t blocks = blocks_.retrieves() ? blocks_.split().blocks : 0;
@@ -183,8 +188,9 @@ class Ltri final : public Method {
     if (few || !keeps) layer.known = static_cast<int32_t>(blocks);
   }
 
-  /// The result of the last look-up and the newest blocks that were then part of the remainder.
-  /// Without these, the end of the text would disappear while the reply is generated.
+  /// Returns the blocks that the last search selected, and the newest of the blocks that have left
+  /// the remainder since then. Without the latter, the end of the text would become invisible while
+  /// the reply is generated.
   RowList with_new_blocks(const LayerStep& step, int64_t blocks) {
     const int64_t most = std::max<int64_t>(1, o_.blocks.cached - o_.blocks.topk);
     const int64_t first = std::max<int64_t>(at(step).known, blocks - most);
@@ -200,7 +206,7 @@ class Ltri final : public Method {
     if (rule.head < 0 && queue.communicator() != nullptr) {
       index.scores_of_ranks(queue, queries_, o_.similarity, search_, scores);
     } else {
-      // The rank with the retrieval head has the scores.
+      // Only the device with the retrieval head has the scores.
       has_list(step.layer) ? index.scores(queue, queries_, o_.similarity, search_, scores)
                            : fill(queue, scores, 0);
       all_reduce(queue, scores);
@@ -211,13 +217,14 @@ class Ltri final : public Method {
     return o_.vote ? votes(step).best(queue, o_.blocks.topk) : best;
   }
 
-  /// Divides blocks that leave the remainder into spans and adds them to the layer's index.
+  /// Selects spans in the blocks that leave the remainder, and adds the blocks to the layer's
+  /// index.
   void add_blocks(LayerStep& step, const AgedBlocks& aged) {
     Queue& queue = *step.queue;
     const int head = own_head(step.layer), block = static_cast<int>(o_.blocks.block);
     const int64_t tokens = aged.votes.size() / shape_.heads;
     SpanTokenRule rule = this->rule(step.layer).rule;
-    if (o_.mean_index) rule.most = block, rule.lambda = 0;  // use all tokens of a span
+    if (o_.mean_index) rule.most = block, rule.lambda = 0;  // all tokens of a span
     const View<const float> votes = votes_of_all(queue, aged.votes);
     choose_span_tokens(queue,
                        {tokens, block, map(step).of(aged.first, tokens / block, step.begin), votes},
@@ -236,8 +243,8 @@ class Ltri final : public Method {
     return o_.queries == LtriQueries::kSpans && step.rows > 1 && rule(step.layer).looks_up;
   }
 
-  /// Divides rows into spans, `block` rows at a time, by the attention of each part to itself
-  /// within the window. This attention also serves as its tokens' votes.
+  /// Divides the query rows into parts of `block` rows and selects spans in each part, by the
+  /// attention of the part's rows to each other. This attention is also used as votes.
   void divide_rows(LayerStep& rows) {
     blocks_.attend_near(rows);
     const int block = static_cast<int>(o_.blocks.block);
@@ -246,8 +253,9 @@ class Ltri final : public Method {
                        row_tokens_);
   }
 
-  /// The step's parts among those of the whole batch, if the batch was divided and the step begins
-  /// and ends at part boundaries. Otherwise the step's rows are divided separately.
+  /// Returns the parts of divide_rows() that belong to the step, if the rows of the whole group of
+  /// passes were divided and the step begins and ends at part boundaries. Otherwise divides the
+  /// step's rows separately.
   SomeBlocks parts_of(LayerStep& step) {
     const int64_t block = o_.blocks.block, before = step.begin - step.together_begin;
     const bool at_ends = before % block == 0 && (step.rows % block == 0 || step.ends_together());
@@ -259,9 +267,10 @@ class Ltri final : public Method {
     return {before / block, (step.rows + block - 1) / block};
   }
 
-  /// Builds the look-up queries: each of the last `query_rows` rows, or spans of the step's rows.
-  /// With kSum a span is the sum of its vectors: <sum of q, k> over all k equals the paper's double
-  /// sum.
+  /// Computes the query vectors of a search: those of the last `query_rows` rows, or those of the
+  /// tokens that represent the spans of the step's rows. With kSum, the vectors of a span are
+  /// summed. The dot products of this sum and the keys, added up, equal the double sum over queries
+  /// and keys in the paper.
   void find_queries(LayerStep& step) {
     const SpanQueries queries{.q = blocks_.far_q(),
                               .heads = shape_.heads,
@@ -282,21 +291,21 @@ class Ltri final : public Method {
   }
 
   LtriOptions given_;
-  LtriOptions o_;  ///< given_ with the values implied by the form
+  LtriOptions o_;  ///< given_.in_form()
   std::vector<LtriLayer> rules_;
   ModelShape shape_;
   ContextBlocks blocks_;
   std::vector<ContextMap> maps_;  ///< per layer
   std::vector<Layer> layers_;
-  std::vector<BlockVotes> votes_;  ///< votes of the retrieval heads, per pass of the batch
+  std::vector<BlockVotes> votes_;  ///< votes of the retrieval heads, per pass of the group
 
-  // Memory of a look-up.
+  // Buffers of a search.
   Array<float> scores_, all_votes_;
   Array<int32_t> shown_;
   MapMemory maps_memory_;
-  bool divided_ = false;   ///< row_tokens_ covers the whole batch
-  SpanTokens row_tokens_;  ///< for rows that look up
-  SpanTokens tokens_;      ///< for blocks that leave the remainder
+  bool divided_ = false;   ///< whether row_tokens_ covers the whole group of passes
+  SpanTokens row_tokens_;  ///< tokens of query rows that search
+  SpanTokens tokens_;      ///< tokens of blocks that leave the remainder
   Array<float> keys_;
   SpanMeans means_;
   VectorList queries_;

@@ -58,7 +58,7 @@ void run_row_queries(GpuQueue& queue, const SpanQueries& queries, int64_t begin,
               to.counted().address());
 }
 
-/// Kernels only read the products of best_products().
+/// best_products() only reads the products, so the cast is safe.
 ProductTable product_table(const SlottedSpans& spans, const VectorList& queries,
                            View<const float> products) {
   const int64_t most = queries.most();

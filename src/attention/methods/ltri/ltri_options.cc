@@ -11,7 +11,8 @@ namespace longhaul {
 namespace {
 
 bool is_list(const std::string& text) { return text.find('/') != std::string::npos; }
-/// Reads one number for all layers, or one per layer, into a member of each layer's rule.
+/// Parses `text` as one number for all layers, or one number per layer, and sets the member
+/// `number` of each layer's rule.
 void read_per_layer(const std::string& text, std::string_view key, float most,
                     float SpanTokenRule::*number, std::vector<LtriLayer>& layers) {
   std::vector<std::string_view> parts = split_values(text);
@@ -29,7 +30,7 @@ void read_per_layer(const std::string& text, std::string_view key, float most,
   }
 }
 
-/// Parses "LAYER.HEAD:WEIGHT/..."; each item names one query head.
+/// Parses the retrieval heads, "LAYER.HEAD:WEIGHT/LAYER.HEAD:WEIGHT/...".
 void read_heads(const std::string& text, const ModelShape& shape, std::vector<LtriLayer>& layers) {
   for (const std::string_view item : split_values(text)) {
     const size_t dot = item.find('.'), colon = std::min(item.find(':'), item.size());
@@ -57,7 +58,8 @@ void read_heads(const std::string& text, const ModelShape& shape, std::vector<Lt
   }
 }
 
-/// Marks the layers with an index: those with a retrieval head and those before the first of them.
+/// Sets LtriLayer::looks_up of the layers with a retrieval head, and (if `early` is true) of the
+/// layers before the first one of these.
 void mark_lookups(bool early, std::vector<LtriLayer>& layers, const ModelShape& shape) {
   bool before_first = true;
   for (size_t l = 0; l < layers.size(); ++l) {
@@ -66,7 +68,7 @@ void mark_lookups(bool early, std::vector<LtriLayer>& layers, const ModelShape& 
   }
 }
 
-/// Checks that a part of a step is no longer than the whole.
+/// Throws UserError if the option `part` has more rows than the option `whole`.
 void expect_within(std::string_view part, int64_t rows, std::string_view whole, int64_t most) {
   if (rows <= most) return;
   user_error("--attention ltri: {}={}: must be from 1 to {} = {}", part, rows, whole, most);

@@ -1,7 +1,8 @@
 #pragma once
-// Selects the rows with the largest weights. Among equal weights, rows with higher scores are
-// preferred (attention/methods/ltri/block_votes.h). One thread block runs the code in phases
-// (block.h).
+// Selects the blocks with the largest weights (attention/methods/ltri/block_votes.h). In this
+// header, blocks are called rows. If weights are equal, rows with higher scores are preferred.
+// order_key() converts a float to an integer with the same order, the key of the float. The code is
+// for one thread block, as phases between barriers (ops/core/gpu/block.h).
 
 #include "ops/choose/select_phases.h"
 
@@ -14,7 +15,8 @@ struct PairTask {
   int32_t* out = nullptr;                             ///< [count], ascending
 };
 
-/// Copies the scores of the rows whose weight is `weight`, in the order of the rows.
+/// Copies the scores of the rows whose weight has the order_key() `weight` to task.equals, in the
+/// order of the rows. s.more receives their number.
 template <class Block>
 LH_PHASES void copy_equals(const Block& block, SelectShared& s, const PairTask& task,
                            uint32_t weight) {
@@ -35,7 +37,8 @@ LH_PHASES void copy_equals(const Block& block, SelectShared& s, const PairTask& 
   }
 }
 
-/// Writes the rows above the thresholds, and as many rows equal to the thresholds as fit.
+/// Writes the selected rows: those with a weight key above `weight`, those with a key equal to
+/// `weight` and a score key above `score`, and the first `equals` rows with both keys equal.
 template <class Block>
 LH_PHASES void write_pairs(const Block& block, SelectShared& s, const PairTask& task,
                            uint32_t weight, uint32_t score, uint32_t equals) {
@@ -67,7 +70,7 @@ LH_PHASES void write_pairs(const Block& block, SelectShared& s, const PairTask& 
 
 template <class Block>
 LH_PHASES void select_pairs(const Block& block, SelectShared& s, const PairTask& task) {
-  if (task.count == 0) return;  // all threads agree
+  if (task.count == 0) return;  // the condition is equal in all threads
   find_boundary(block, s, task.weights, task.rows, static_cast<uint32_t>(task.count));
   const auto weight = static_cast<uint32_t>(s.prefix);
   const uint32_t left = s.left;

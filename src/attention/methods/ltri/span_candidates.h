@@ -1,14 +1,14 @@
 #pragma once
-// Selects the spans of a block of tokens to keep. One thread block runs the code in phases
-// (block.h). Sums are added in the order of the host code
-// (attention/methods/ltri/span_division.cc), so results are equal.
+// Selects spans in a block of tokens (attention/methods/ltri/span_division.h explains the terms).
+// The code is for one thread block, as phases between barriers (ops/core/gpu/block.h). Sums are
+// computed in the order of the host code (span_division.cc), so results are equal.
 
 #include "attention/methods/ltri/span_memory.h"
 
 namespace longhaul::cuda {
 
-/// A sequence of indices: at, at + step, at + 2 * step + growth, and so on. Each step is longer
-/// than the previous one by `growth`.
+/// A sequence of indices that begins with `at`. The distance to the next index is `step` at first,
+/// and grows by `growth` with every index.
 struct Walk {
   int at, step, growth = 0;
 
@@ -16,8 +16,9 @@ struct Walk {
   LH_BOTH void pass(int k) { at = place(k), step += k * growth; }
 };
 
-/// Calls add(index, numbers[index]) for the first `count` indices, in order. Eight values are
-/// loaded at once, because a load takes longer than an addition.
+/// Calls add(index, numbers[index]) for the first `count` indices of the walk, in order. Eight
+/// numbers are loaded before they are added, because a load has a much higher latency than an
+/// addition.
 template <class Add>
 LH_PHASES void in_order(int count, Walk walk, const float* numbers, Add&& add) {
   constexpr int kAtOnce = 8;
@@ -37,11 +38,13 @@ LH_PHASES void in_order(int count, Walk walk, const float* numbers, Add&& add) {
   }
 }
 
-/// Returns the indices of column x of a packed triangle, from the diagonal down.
+/// Returns the indices of column x of a packed lower triangle (row_start()), from the diagonal
+/// down.
 LH_BOTH Walk column_of(int x) { return {row_start(x) + x, x + 1, 1}; }
 
-/// Computes scores[x, y] = scores[x, y - 1] + the sum over columns j in [x, y] of row y of the map.
-/// Stores it in `sums` at (y, x).
+/// Computes the scores of all spans of tokens [x, y]: score(x, y) = score(x, y - 1) + sum over j in
+/// [x, y] of (map(y, j) - threshold). Stores score(x, y) in the packed triangle `sums` at row y,
+/// column x.
 template <class Block>
 LH_PHASES void find_scores(const Block& block, int n, float threshold, const float* triangle,
                            float* sums) {
@@ -63,22 +66,22 @@ LH_PHASES void find_scores(const Block& block, int n, float threshold, const flo
   });
 }
 
-/// Returns whether a is better than b among the spans of a midpoint. If scores are equal, the
+/// Returns whether a is better than b, for two spans with equal midpoints. If scores are equal, the
 /// shorter span is better.
 LH_BOTH bool better_of_midpoint(const SpanRecord& a, const SpanRecord& b) {
   return b.end == 0 || a.score > b.score || (a.score == b.score && a.begin > b.begin);
 }
 
-/// Returns the number of threads that search the spans of one midpoint.
+/// Returns the number of threads that search the best span of one midpoint.
 LH_BOTH int threads_of_midpoint(int midpoints) {
-  // Largest number of threads, because one thread compares the results of all.
+  // Limited, because one thread compares the results of all these threads.
   constexpr int kMost = 8;
   const int threads = kBlockThreads / midpoints;
   return threads < kMost ? threads : kMost;
 }
 
-/// Finds the best span of each midpoint and thread and stores it in s.candidates [threads,
-/// midpoints].
+/// Finds the best span of each midpoint: each of several threads searches a part of the spans, and
+/// stores the best one in s.candidates [threads, midpoints].
 template <class Block>
 LH_PHASES void find_candidates(const Block& block, SpanShared& s, int n, const float* scores) {
   const int midpoints = 2 * n - 1, threads = threads_of_midpoint(midpoints);
@@ -104,14 +107,17 @@ LH_BOTH float iou_of(const SpanRecord& a, const SpanRecord& b) {
   return static_cast<float>(both * both) / static_cast<float>(la * la + lb * lb - both * both);
 }
 
-/// Stores the selected candidates in s.kept, best first. Returns their number to all threads.
+/// Selects candidates, best first, and stores them in s.kept. A candidate is excluded if its IoU
+/// with a selected one exceeds task.most_iou. Returns the number of selected candidates, which is
+/// the same in all threads.
 template <class Block>
 LH_PHASES int keep_spans(const Block& block, SpanShared& s, const SpanTask& task) {
   const int midpoints = 2 * task.n - 1, threads = threads_of_midpoint(midpoints);
   SpanRecord best{0, 0, 0};
   int at = 0;
   for (int round = 0;; ++round) {
-    // The upper half is the score. The lower half prefers the lowest midpoint if scores are equal.
+    // The upper half of the key orders candidates by score. The lower half prefers the lowest
+    // midpoint among equal scores.
     const uint64_t key = block.largest_key(s.largest, round % 2, [&](int t) -> uint64_t {
       if (t >= midpoints) return 0;
       SpanRecord& own = s.candidates[t];
@@ -131,7 +137,7 @@ LH_PHASES int keep_spans(const Block& block, SpanShared& s, const SpanTask& task
       if (s.out[t] || round == task.most_spans) return 0;
       return uint64_t{order_key(own.score)} << 32 | ~static_cast<uint32_t>(t);
     });
-    if (key == 0) return round;  // all threads agree
+    if (key == 0) return round;  // the condition is equal in all threads
     at = static_cast<int>(~static_cast<uint32_t>(key));
     best = s.candidates[at];
   }

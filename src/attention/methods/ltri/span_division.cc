@@ -11,8 +11,8 @@ namespace {
 
 /// Implements span_scores().
 void fill_scores(const BlockMap& map, float threshold, std::vector<float>& scores) {
-  // S[x, y] = S[x, y - 1] + sum of row y over columns [x, y], since nothing lies above the
-  // diagonal.
+  // S[x, y] = S[x, y - 1] + the sum of row y over columns [x, y], because entries above the
+  // diagonal are not used.
   const int n = map.n;
   scores.assign(static_cast<size_t>(n) * static_cast<size_t>(n), 0.0f);
   thread_local std::vector<float> sums;  // S[x, y - 1] for every x
@@ -28,7 +28,7 @@ void fill_scores(const BlockMap& map, float threshold, std::vector<float>& score
   }
 }
 
-/// The best span per midpoint, in the order of midpoints.
+/// Writes the best span for each midpoint to `candidates`, in the order of midpoints.
 void fill_candidates(const BlockMap& map, const std::vector<float>& scores,
                      std::vector<BlockSpan>& candidates) {
   candidates.clear();
@@ -43,7 +43,8 @@ void fill_candidates(const BlockMap& map, const std::vector<float>& scores,
   }
 }
 
-/// Replaces NaN, which damaged weights cause, because sorting needs a total order.
+/// Replaces NaN by minus infinity, because sorting needs a total order. Damaged weights can cause
+/// NaN.
 float sortable(float score) {
   return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
 }
@@ -119,7 +120,7 @@ float span_ratio(const BlockMap& map, const BlockSpan& span, SpanNeighbours neig
 int index_count(int length, float ratio, float lambda, int most) {
   const float share = std::exp(-lambda * (1.0f - ratio));
   const float count = std::ceil(static_cast<float>(length) * share);
-  // Damaged weights cause NaN in maps and ratios; all tokens are used in that case.
+  // If damaged weights cause NaN in maps and ratios, all tokens are used.
   const int within = count < static_cast<float>(length) ? static_cast<int>(count) : length;
   return std::max(1, std::min(within, most));
 }

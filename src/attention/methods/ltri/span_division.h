@@ -1,7 +1,8 @@
 #pragma once
-// Divides a block of tokens into spans whose tokens attend to each other (Ltri-LLM,
-// arXiv:2412.04757, sections 3.2 and 3.3). A span is a triangle along the diagonal of the block's
-// attention map whose entries exceed a threshold.
+// Selects spans in a block of tokens (Ltri-LLM, arXiv:2412.04757, sections 3.2 and 3.3). A span is
+// a range of adjacent tokens that attend strongly to each other. In the attention map of the block,
+// a span is a triangle along the diagonal, and the entries of a good triangle exceed a threshold.
+// Spans may overlap slightly and need not cover the block.
 
 #include <cstdint>
 #include <span>
@@ -9,8 +10,8 @@
 
 namespace longhaul {
 
-/// The attention map of a block. A[i, j] for j <= i < n is map[i * stride + j]. Entries above the
-/// diagonal are not read.
+/// The attention map of a block of n tokens. The attention of token i to token j <= i is map[i *
+/// stride + j]. Entries above the diagonal are not read.
 struct BlockMap {
   const float* map = nullptr;
   int n = 0;
@@ -21,47 +22,51 @@ struct BlockMap {
 /// A span: tokens [begin, end) of a block.
 struct BlockSpan {
   int begin = 0, end = 0;
-  float score = 0;  ///< sum of A - threshold over the triangle
+  float score = 0;  ///< sum of (entry - threshold) over the triangle
   int length() const { return end - begin; }
   bool operator==(const BlockSpan&) const = default;
 };
 
 struct SpanRule {
-  float threshold = 0;  ///< subtracted from every entry of a triangle
-  /// Largest IoU (intersection over union) of the squares of two selected spans.
+  float threshold = 0;  ///< the threshold that is subtracted from every entry
+  /// Largest allowed IoU (intersection over union) of two selected spans. The IoU is computed from
+  /// squares along the diagonal with the length of the spans.
   float most_iou = 0.1f;
   int most = 4;  ///< largest number of spans
 };
 
-/// Returns the quantile `level` of the entries of the lower triangle, including the diagonal. It is
-/// interpolated linearly.
+/// Returns the linearly interpolated quantile `level` (0 to 1) of the entries of the lower
+/// triangle, including the diagonal.
 float map_quantile(const BlockMap& map, double level);
 
-/// Returns the score of every span of tokens x to y at index x * n + y, for x <= y.
+/// Returns the scores of all spans. The score of the span of tokens x to y, for x <= y, is at index
+/// x * n + y.
 std::vector<float> span_scores(const BlockMap& map, float threshold);
 
-/// Selects the spans of a block. For each midpoint, the span with the highest score is a candidate;
-/// among equal scores it is the shortest. Candidates are processed from the highest score down, and
-/// for equal scores from the lowest midpoint. A candidate is selected unless the IoU of its square
-/// and that of a selected span exceeds `most_iou`. The result is in the order of the scores.
+/// Selects at most rule.most spans of a block. Among the spans with the same midpoint, the span
+/// with the highest score is a candidate; if scores are equal, the shortest. Candidates are
+/// processed in descending order of scores, and for equal scores in ascending order of midpoints. A
+/// candidate is selected if its IoU with every selected span is at most `most_iou`. The result is
+/// in descending order of scores.
 std::vector<BlockSpan> divide_into_spans(const BlockMap& map, const SpanRule& rule);
 
-/// Returns the IoU (intersection over union) of the squares of two spans.
+/// Returns the IoU (intersection over union) of the squares along the diagonal of two spans.
 float span_iou(const BlockSpan& a, const BlockSpan& b);
 
-/// The tokens that count as neighbours of a span: earlier ones (kRow), later ones (kColumn), or
-/// both.
+/// Selects the neighbours of a span: the earlier tokens of the block (kRow), the later tokens
+/// (kColumn), or both.
 enum class SpanNeighbours : uint8_t { kRow, kColumn, kBoth };
 
-/// Returns the attention within the span divided by the attention between the span and its
-/// neighbours in the block. With kRow, the latter is the attention of the span to earlier tokens.
-/// With kColumn, the latter is the attention of later tokens to the span. The result is at most 1,
-/// and 1 if there is no such attention. A high ratio means that the neighbours contain little
-/// information about the span.
+/// Returns own / other, but at most 1. `own` is the sum of the attention within the span, and
+/// `other` is the sum of the attention between the span and its neighbours: with kRow the attention
+/// of the span's tokens to earlier tokens of the block, with kColumn the attention of later tokens
+/// to the span, and with kBoth the sum of both. A high ratio means that the neighbours contain
+/// little information about the span.
 float span_ratio(const BlockMap& map, const BlockSpan& span, SpanNeighbours neighbours);
 
-/// Returns the number of index vectors of a span: length * exp(-lambda * (1 - ratio)), rounded up.
-/// It is at least 1 and at most the smaller of `most` and `length`.
+/// Returns the number of keys that represent a span of `length` tokens in the index: length *
+/// exp(-lambda * (1 - ratio)), rounded up. The result is at least 1, and at most `most` and
+/// `length`.
 int index_count(int length, float ratio, float lambda, int most);
 
 }  // namespace longhaul

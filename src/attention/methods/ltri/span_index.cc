@@ -27,14 +27,14 @@ bool ascends_to(std::span<const int32_t> ends, size_t last) {
   return static_cast<size_t>(previous) == last;
 }
 
-/// Whether each of the ascending ends is at most `most` above the one before.
+/// Returns whether each end is at most `most` above the previous one. `ends` is ascending.
 bool within(std::span<const int32_t> ends, int32_t most) {
   int32_t previous = 0;
   return std::all_of(ends.begin(), ends.end(),
                      [&](int32_t end) { return end - std::exchange(previous, end) <= most; });
 }
 
-/// dots [queries, vectors]: sets the first row to the maximum over the queries.
+/// Sets the first row of dots [queries, vectors] to the maximum over the queries.
 void keep_best_query(float* dots, int64_t queries, int64_t vectors) {
   constexpr int64_t kGrain = 1024;
   const auto raise = [&](int64_t begin, int64_t end) {
@@ -43,7 +43,8 @@ void keep_best_query(float* dots, int64_t queries, int64_t vectors) {
       for (int64_t v = begin; v < end; ++v) dots[v] = dots[v] > row[v] ? dots[v] : row[v];
     }
   };
-  if (queries <= kMatvecMaxRows) return raise(0, vectors);  // already parallel over groups
+  // In this case the caller runs in parallel over groups.
+  if (queries <= kMatvecMaxRows) return raise(0, vectors);
   parallel_ranges(vectors, kGrain, raise);
 }
 
@@ -183,8 +184,9 @@ void SpanIndex::scores_of_ranks(Queue& queue, const VectorList& queries, SpanSim
   best_products(queue, queries, rule, products, scores);
 }
 
-/// Writes <query, vector> to products [blocks, rows, most queries]. A row is a span, of whose
-/// products it has the sum (kSum), or a vector. Elements without a row or a query are zero.
+/// Writes dot products to products [blocks, rows, queries.most()]. With kMax a row is a vector.
+/// With kSum a row is a span and has the sum over its vectors. Elements without a row or a query
+/// are zero.
 void SpanIndex::write_products(Queue& queue, const VectorList& queries, SpanSimilarity rule,
                                View<float> products) {
   fill(queue, products, 0);
@@ -203,7 +205,7 @@ void SpanIndex::write_products(Queue& queue, const VectorList& queries, SpanSimi
                      });
 }
 
-/// Writes to scores [blocks] the largest of a block's products.
+/// Writes the maximum of each block's products to scores [blocks].
 void SpanIndex::best_products(Queue& queue, const VectorList& queries, SpanSimilarity rule,
                               View<const float> products, View<float> scores) const {
   const SlottedSpans spans = slots_.view();
@@ -225,7 +227,8 @@ void SpanIndex::best_products(Queue& queue, const VectorList& queries, SpanSimil
   }
 }
 
-/// Copies the blocks of the groups, restored from a file, to slots on the device.
+/// Moves an index from the host to the device. Groups exist here only after the index was restored
+/// from a file.
 void SpanIndex::move_to_device(Queue& queue) {
   if (groups_.empty()) return;
   const DType type = groups_.front().vectors.type();
@@ -262,7 +265,7 @@ void SpanIndex::move_to_device(Queue& queue) {
   groups_.clear();
 }
 
-/// The index in the host's form, as groups.
+/// Returns a copy of an index on a device, as an index on the host.
 SpanIndex SpanIndex::on_host() const {
   SpanIndex here(spans_, most_);
   const SlottedSpans from = slots_.view();
@@ -286,8 +289,8 @@ SpanIndex SpanIndex::on_host() const {
   return here;
 }
 
-/// Products of each query with `common_`, which products with the stored vectors lack; empty if
-/// nothing was subtracted.
+/// Writes the dot product of each query and common_ to memory.common. It must be added to dot
+/// products with stored vectors. memory.common is empty if nothing was subtracted from the vectors.
 void SpanIndex::find_common_products(std::span<const float> queries, SpanSearch& memory) const {
   memory.common.clear();
   for (size_t at = 0; !common_.empty() && at < queries.size(); at += common_.size()) {
@@ -296,7 +299,8 @@ void SpanIndex::find_common_products(std::span<const float> queries, SpanSearch&
   }
 }
 
-/// Calls use(group, its first block, products [count, vectors of the group]) for every group.
+/// Calls use(group, first, dots) for every group. `first` is the number of the group's first block,
+/// and `dots` are the dot products [count, vectors of the group].
 template <class Use>
 void SpanIndex::multiply(std::span<const float> queries, int64_t count, SpanSearch& memory,
                          const Use& use) const {
@@ -308,8 +312,8 @@ void SpanIndex::multiply(std::span<const float> queries, int64_t count, SpanSear
   }
 }
 
-/// Decode: multiplies the whole index in one parallel call, because starting one per group would
-/// take as long as the group itself.
+/// Implements multiply() for few queries, such as one generated token. One parallel call processes
+/// the whole index, because starting a call takes as long as the work of a group.
 template <class Use>
 void SpanIndex::multiply_few(std::span<const float> queries, int64_t count, SpanSearch& memory,
                              const Use& use) const {
@@ -347,15 +351,16 @@ void SpanIndex::multiply_many(std::span<const float> queries, int64_t count, Spa
   }
 }
 
-/// Adds common[q] to every product of query q.
+/// Adds common[q] to every dot product of query q.
 void SpanIndex::Group::add(std::span<const float> common, float* dots) const {
   for (const float own : common) {
     for (float* end = dots + count(); dots != end; ++dots) *dots += own;
   }
 }
 
-/// Raises the scores of the group's blocks to the maximum over the queries. dots [queries, count()]
-/// are products with all vectors; with kMax the first row already holds every vector's maximum.
+/// Writes the scores of the group's blocks. dots [queries, count()] are the dot products with all
+/// vectors of the group. With kMax, the first row must already hold the maximum over the queries
+/// for every vector.
 void SpanIndex::Group::raise(const float* dots, int64_t queries, SpanSimilarity rule,
                              float* scores) const {
   LH_ASSERT(dots != nullptr);  // a group has at least one vector
@@ -374,8 +379,8 @@ void SpanIndex::Group::raise(const float* dots, int64_t queries, SpanSimilarity 
   }
 }
 
-/// Adds the products of one query to the rows of the group's blocks, `block` elements per block and
-/// `row` per row.
+/// Writes the dot products of one query to `to`, for all rows of the group's blocks. `block` and
+/// `row` are the distances between blocks and between rows in `to`.
 void SpanIndex::Group::add_rows(const float* dots, SpanSimilarity rule, float* to, int64_t block,
                                 int64_t row) const {
   size_t span = 0;
@@ -423,7 +428,7 @@ void SpanIndex::archive(Archive& archive, int64_t width) {
   groups_.clear();
   slots_ = {};
   blocks_ = 0;
-  // grows step by step, because a damaged file may contain a huge `count`
+  // The vector grows step by step, because a damaged file may contain a huge `count`.
   for (; count > 0; --count) {
     Group group;
     group.archive(archive);

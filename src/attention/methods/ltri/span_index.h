@@ -1,6 +1,8 @@
 #pragma once
-// The index of the blocks of one layer (Ltri-LLM, arXiv:2412.04757, sections 3.3 and 3.4). A block
-// is a list of spans, and a span is a list of vectors.
+// SpanIndex is the index of the blocks of old tokens in one layer (Ltri-LLM, arXiv:2412.04757,
+// sections 3.3 and 3.4). For each block, the index holds spans (ranges of tokens), and for each
+// span some vectors: the keys of the tokens that represent it. A search computes a score for every
+// block from query vectors.
 
 #include <cstdint>
 #include <vector>
@@ -11,27 +13,28 @@
 
 namespace longhaul {
 
-/// One mean key per span: the mean of the keys of the tokens that represent it. It is assigned to
-/// the span's first token. The memory is reused between calls.
+/// One vector per span: the mean of the keys of the tokens that represent the span. The memory is
+/// reused between calls.
 struct SpanMeans {
-  SpanTokens tokens;  ///< one token per span, the first one
-  Array<float> keys;  ///< [blocks, spans, width], zeros after the last span
+  SpanTokens tokens;  ///< the first of the span's tokens, for each span
+  Array<float> keys;  ///< [blocks, spans, width]: the means; zeros after the last span
 };
 
-/// Computes the mean of `keys` over each span of `tokens`. `keys` has the layout of
-/// gather_span_keys().
+/// Computes the mean of the keys of each span. `keys` is the result of gather_span_keys() for
+/// `tokens`.
 void mean_of_spans(Queue& queue, const SpanTokens& tokens, View<const float> keys,
                    SpanMeans& means);
-/// Writes the contents of SpanMeans, whose arrays are already allocated.
+/// Writes SpanMeans::tokens to `one` and SpanMeans::keys to `means`, which must already be
+/// allocated.
 inline const DeviceOperation<bool(const SpanTokens&, View<const float> keys, SpanTokens& one,
                                   View<float> means)>
     kMeanOfSpans;
 
-/// Buffers of a search, reused between calls.
+/// Buffers of a search, which are reused between calls.
 struct SpanSearch {
-  Array<float> dots;          ///< dot products of the index's vectors and the queries
-  Array<float> products;      ///< with several ranks: products, or their sums per span
-  std::vector<float> common;  ///< dot products of the queries and the common vector
+  Array<float> dots;          ///< dot products of all vectors and queries
+  Array<float> products;      ///< for scores_of_ranks(): dot products, or their sums per span
+  std::vector<float> common;  ///< dot products of the queries and common_
   std::vector<MatvecJob> jobs;
   ActivationRows decode;
   LinearInput many;
@@ -39,47 +42,49 @@ struct SpanSearch {
 
 class SpanIndex {
  public:
-  /// `spans` is the largest number of spans per block, and `most` the largest number of vectors per
+  /// `spans` is the largest number of spans per block. `most` is the largest number of vectors per
   /// span.
   SpanIndex(int spans, int most) : spans_(spans), most_(most) {}
 
-  /// Adds blocks with the vectors of their spans (gather_span_keys()), stored as `type`
-  /// (KeyVectors). Q4_0 rounds the scores and requires a width that is a multiple of 32. All calls
-  /// must have the same width and type. The function may modify `vectors`.
+  /// Adds blocks. `spans` describes their spans, and `vectors` holds the vectors of these spans in
+  /// the layout of gather_span_keys(). They are stored as `type` (KeyVectors). With Q4_0, scores
+  /// are approximate, and the width must be a multiple of 32. All calls must have the same width
+  /// and type. The function may modify `vectors`.
   void add_blocks(Queue& queue, const SpanTokens& spans, View<float> vectors, DType type);
-  /// Adds a single span with vectors [count, width] to the current block. The index must be on the
+  /// Adds one span with the vectors [count, width] to the current block. The index must be on the
   /// host.
   void add_span(View<const float> vectors, int64_t width, DType type);
   /// Ends the current block. The next span begins a new block.
   void end_block();
 
   int64_t blocks() const { return blocks_; }
-  int64_t vectors() const;  ///< returns the number of vectors; works only on the host
-  size_t bytes() const;     ///< returns the bytes of the vectors
+  int64_t vectors() const;  ///< returns the number of vectors; only for an index on the host
+  size_t bytes() const;     ///< returns the size of the vectors in bytes
   /// Returns whether vectors of the type may be added.
   bool takes(DType type) const;
 
-  /// Writes the score of every block to scores [blocks()]. A span's value for a query is the sum,
-  /// or the maximum, of the dot products of the query and its vectors. The score of a block is the
-  /// largest value over its spans and over the queries.
+  /// Writes the score of every block to scores [blocks()]. The score of a span for a query is the
+  /// sum (kSum) or the maximum (kMax) of the dot products of the query and the span's vectors. The
+  /// score of a block is the maximum over its spans and over all queries.
   void scores(Queue& queue, const VectorList& queries, SpanSimilarity rule, SpanSearch& memory,
               View<float> scores);
-  /// Computes scores() for vectors that are divided over ranks. The index and the queries hold this
-  /// rank's part of the elements of each vector. Dot products are summed over the ranks before the
-  /// maximum is formed.
+  /// Computes scores() if several devices (ranks) share the model. The index and the queries then
+  /// hold only the elements of each vector that belong to the heads of this rank. Dot products are
+  /// summed over the ranks before any maximum is computed.
   void scores_of_ranks(Queue& queue, const VectorList& queries, SpanSimilarity rule,
                        SpanSearch& memory, View<float> scores);
 
-  /// Saves or restores the index. Throws UserError if the file is invalid.
+  /// Saves the index to a session file or restores it from one. Throws UserError if the file is
+  /// invalid.
   void archive(Archive& archive, int64_t width);
 
  private:
-  /// A group of blocks. The dot products of their vectors and all queries stay in the caches until
-  /// the scores are computed.
+  /// A group of blocks whose scores are computed together. It is so small that the dot products of
+  /// its vectors and all queries fit in the CPU's caches.
   struct Group {
     KeyVectors vectors;               ///< [vectors, width]
-    std::vector<int32_t> span_ends;   ///< per span: number of vectors up to its end
-    std::vector<int32_t> block_ends;  ///< per block: number of spans up to its end
+    std::vector<int32_t> span_ends;   ///< per span: number of vectors in this and all earlier spans
+    std::vector<int32_t> block_ends;  ///< per block: number of spans in this and all earlier blocks
 
     int64_t count() const { return span_ends.empty() ? 0 : span_ends.back(); }
     void add(std::span<const float> common, float* dots) const;
@@ -111,11 +116,11 @@ class SpanIndex {
 
   int spans_, most_;
   int64_t blocks_ = 0;
-  /// In Q4_0: the first vector, which is subtracted from all vectors. Without this, the part that
-  /// all keys have in common would use most of the 4-bit range.
+  /// With Q4_0: a copy of the first vector. Keys have a large part in common, which would use most
+  /// of the 4-bit range. Before rounding, common_ is therefore subtracted from each vector.
   std::vector<float> common_;
-  std::vector<Group> groups_;  ///< kGroupBlocks blocks each; the last group may have fewer
-  SpanSlots slots_;            ///< all blocks, if they are on a device
+  std::vector<Group> groups_;  ///< an index on the host: groups of kGroupBlocks blocks
+  SpanSlots slots_;            ///< an index on a device: all blocks
 };
 
 }  // namespace longhaul

@@ -1,9 +1,11 @@
 #pragma once
-// Divides a block of tokens into spans and chooses the tokens that represent them
-// (attention/methods/ltri/span_division.h, attention/methods/ltri/span_vectors.h). One thread block
-// runs the code in phases (block.h). Sums are added in the order of the host code, except those of
-// span_ratio(). There are only few thread blocks per layer, so latency matters. For 128 tokens and
-// four spans, there are 23 barriers, and no thread adds more than 128 values between two of them.
+// Selects spans in a block of tokens, and selects the tokens that represent each span.
+// attention/methods/ltri/span_division.h and span_vectors.h explain the terms. The code is for one
+// thread block, as phases between barriers (ops/core/gpu/block.h). Sums are computed in the order
+// of the host code, except the two sums whose quotient is span_ratio(). There are only few thread
+// blocks per layer, so the code is optimised for low latency: for 128 tokens and four spans, there
+// are 23 barriers, and no thread adds more than 128 numbers between two barriers. order_key()
+// converts a float to an integer with the same order.
 
 #include <cmath>
 
@@ -12,16 +14,19 @@
 
 namespace longhaul::cuda {
 
-/// Returns the distance between tokens in the staged votes. It is odd, because a warp reads the
-/// votes of 32 tokens at once.
+/// Returns the number of floats from the votes of one token to those of the next token in `staged`
+/// (read_block()). This number is odd, so that a warp reads votes of 32 tokens from shared memory
+/// without bank conflicts.
 LH_BOTH int votes_pitch(int heads) { return heads | 1; }
+/// Returns whether read_block() copies the votes to shared memory. They must fit in the
+/// array `sums`, which does not yet hold scores at that time.
 LH_BOTH bool stages_votes(const SpanTask& task) {
   return task.votes != nullptr &&
          int64_t{task.n} * votes_pitch(task.heads) <= int64_t{row_start(task.n)};
 }
 
-/// Copies the lower triangle of the map to `triangle`. Also copies the votes to `staged` if they
-/// fit.
+/// Copies the lower triangle of the map to `triangle`. If stages_votes() is true, also copies the
+/// votes to `staged` [n, votes_pitch(heads)].
 template <class Block>
 LH_PHASES void read_block(const Block& block, SpanShared& s, const SpanTask& task, float* triangle,
                           float* staged) {
@@ -47,7 +52,8 @@ LH_PHASES void read_block(const Block& block, SpanShared& s, const SpanTask& tas
   });
 }
 
-/// Stores the sum of the votes of token t in s.votes.
+/// Stores the order_key() of one token's sum of votes in s.votes. The last kMostSpanTokens threads
+/// process one token each.
 LH_BOTH void add_votes(SpanShared& s, const SpanTask& task, const float* triangle,
                        const float* staged, int t) {
   const int j = t - (kBlockThreads - kMostSpanTokens);
@@ -64,9 +70,10 @@ LH_BOTH void add_votes(SpanShared& s, const SpanTask& task, const float* triangl
   s.votes[j] = order_key(sum);
 }
 
-/// Adds thread t's share of the attention within a span, and of the attention between the span and
-/// its neighbours. The share covers columns t, t + 32, ... of rows `first`, first + step, ... of
-/// the span.
+/// Adds the attention within a span to sums[0], and the attention between the span and its
+/// neighbours to sums[1]. All threads t = 0 to 31 of a warp call this function. The warp processes
+/// every `step`-th row of the map, beginning with row span.begin + first. Each thread processes
+/// every 32nd column of these rows.
 LH_BOTH void add_attention(const SpanTask& task, const SpanRecord& span, const float* triangle,
                            int first, int step, int t, double (&sums)[2]) {
   constexpr int kAtOnce = 4;
@@ -103,8 +110,8 @@ LH_BOTH int tokens_of_span(const SpanTask& task, const SpanRecord& span, double 
   return count > 1 ? count : 1;
 }
 
-/// Stores the number of representative tokens of each span in s.counts. The warps are distributed
-/// over the spans.
+/// Stores the number of tokens that represent each span in s.counts. Several spans are processed at
+/// the same time, each by some of the warps.
 template <class Block>
 LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& task, int spans,
                             const float* triangle) {
@@ -131,18 +138,18 @@ LH_PHASES void count_tokens(const Block& block, SpanShared& s, const SpanTask& t
   }
 }
 
-/// Returns the rank of token i in its span: the number of tokens with more votes, or with as many
-/// votes and a lower index.
+/// Returns the rank of token i in its span: the number of tokens of the span that have more votes,
+/// or equally many votes and a lower index.
 LH_BOTH int rank_in_span(const SpanShared& s, const SpanRecord& span, int i) {
-  const uint32_t own = s.votes[i];  // positive, because all keys are positive
+  const uint32_t own = s.votes[i];  // at least 1, because no order_key() is 0
   int before = 0;
   LH_UNROLL(4)
   for (int j = span.begin; j < span.end; ++j) before += s.votes[j] > own - (j < i ? 1 : 0) ? 1 : 0;
   return before;
 }
 
-/// Writes the tokens with the lowest ranks of every span, in ascending order. by_rank [spans,
-/// most_tokens] is scratch.
+/// Writes the record of SpanTokens to task.out: for every span j, the s.counts[j] tokens with the
+/// lowest ranks, in ascending order of their indices. by_rank [spans, most_tokens] is scratch.
 template <class Block>
 LH_PHASES void take_tokens(const Block& block, SpanShared& s, const SpanTask& task, int spans,
                            int32_t* by_rank) {
@@ -184,8 +191,8 @@ LH_PHASES void take_tokens(const Block& block, SpanShared& s, const SpanTask& ta
   });
 }
 
-/// Divides a block into spans and chooses their tokens. `triangle` and `sums` have row_start(n)
-/// values each, in shared memory if they fit.
+/// Selects the spans of a block and the tokens that represent them, and writes them to task.out.
+/// `triangle` and `sums` have room for row_start(n) floats each, in shared memory if they fit.
 template <class Block>
 LH_PHASES void choose_span_tokens(const Block& block, SpanShared& s, const SpanTask& task,
                                   float* triangle, float* sums) {
@@ -197,7 +204,7 @@ LH_PHASES void choose_span_tokens(const Block& block, SpanShared& s, const SpanT
   find_candidates(block, s, task.n, sums);
   const int spans = keep_spans(block, s, task);
   count_tokens(block, s, task, spans, triangle);
-  // The sums are no longer needed, so their memory can hold the ranks.
+  // The sums are no longer needed, so take_tokens() can use their memory as scratch.
   const bool room = int64_t{task.most_spans} * task.most_tokens <= int64_t{row_start(task.n)};
   take_tokens(block, s, task, spans,
               room ? reinterpret_cast<int32_t*>(sums) : SpanScratch(task.scratch, task.n).by_rank);

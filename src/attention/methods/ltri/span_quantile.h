@@ -1,11 +1,13 @@
 #pragma once
-// Computes a quantile of a block's map. One thread block runs the code in phases (block.h).
+// Computes a quantile of the entries of a block's attention map. The code is for one thread block,
+// as phases between barriers (ops/core/gpu/block.h). order_key() converts a float to an integer
+// with the same order, the key of the float.
 
 #include "attention/methods/ltri/span_memory.h"
 
 namespace longhaul::cuda {
 
-/// Returns a + b * c with two roundings.
+/// Returns a + b * c, with the product rounded before the addition, as on the host.
 LH_BOTH float sum_of_product(float a, float b, float c) {
 #ifdef __CUDA_ARCH__
   return __fadd_rn(a, __fmul_rn(b, c));
@@ -14,19 +16,22 @@ LH_BOTH float sum_of_product(float a, float b, float c) {
 #endif
 }
 
-/// Clears thread t's share of the bins of find_rank(). A barrier must follow before find_rank() is
-/// called.
+/// Clears the bins of find_rank() for which thread t is responsible. A barrier must follow before
+/// find_rank() is called.
 LH_BOTH void clear_bins(QuantileShared& s, int t) {
   LH_UNROLL(1)
   for (int i = t; i < 1 << QuantileShared::kDigit; i += kBlockThreads) s.bins[i] = 0;
   if (t == 0) s.prefix = 0;
 }
 
-/// Finds the key of rank `rank` (0: the lowest) among n numbers. s.prefix receives its order_key(),
-/// s.rank its rank among equal keys, and s.same the number of equal keys. Each digit takes three
-/// barriers. The digits have 11, 11 and 10 bits. Most numbers have equal exponents, and digits of
-/// this size spread them over more bins than bytes would. clear_bins() must have run. Thread t also
-/// calls beside(t) while the first digit is counted.
+/// Finds the number with rank `rank` (0: the lowest) among n numbers. s.prefix receives its
+/// order_key(), s.rank its rank among equal numbers, and s.same the number of equal numbers.
+/// clear_bins() must have been called. Thread t also calls beside(t) while the first digit is
+/// counted, for other work that needs no further barrier.
+///
+/// The search counts the numbers per digit of their keys, with digits of 11, 11 and 10 bits and
+/// three barriers per digit. Most numbers have equal exponents, and digits of 11 bits distribute
+/// them over more bins than digits of 8 bits.
 template <class Block, class Beside>
 LH_PHASES void find_rank(const Block& block, QuantileShared& s, const float* numbers, int n,
                          uint32_t rank, Beside&& beside) {
@@ -64,7 +69,8 @@ LH_PHASES void find_rank(const Block& block, QuantileShared& s, const float* num
   }
 }
 
-/// Returns the quantile `level` of n numbers to all threads. It is interpolated linearly.
+/// Returns the linearly interpolated quantile `level` (0 to 1) of n numbers. All threads get the
+/// same result.
 template <class Block, class Beside>
 LH_PHASES float quantile_of(const Block& block, QuantileShared& s, LargestKeyShared& largest,
                             const float* numbers, int n, double level, Beside&& beside) {
@@ -73,9 +79,9 @@ LH_PHASES float quantile_of(const Block& block, QuantileShared& s, LargestKeySha
   find_rank(block, s, numbers, n, below, beside);
   const uint32_t low = s.prefix;
   const bool last = below + 1 == static_cast<uint32_t>(n), same = s.rank + 1 < s.same;
-  if (last || same) return float_of_key(low);  // all threads agree
-  // Finds the lowest key above `low`. Its complement is the largest, and keys that are not above
-  // `low` count as 0.
+  if (last || same) return float_of_key(low);  // the condition is equal in all threads
+  // Finds the lowest key above `low`, as the key with the largest complement. Keys that are not
+  // above `low` count as 0.
   const uint64_t next = block.largest_key(largest, 1, [&](int t) {
     uint32_t most = 0;
     LH_UNROLL(1)

@@ -10,13 +10,14 @@ namespace longhaul::cuda {
 namespace {
 
 constexpr int kWarps = 8;
-constexpr int kRows = 2;     ///< vectors, or sums of vectors, that a warp multiplies at once
-constexpr int kAtOnce = 4;   ///< vectors that are loaded before the first is added
-constexpr int kEach = 4;     ///< elements of a vector per thread at a time
-constexpr int kValues = 32;  ///< most products of a warp at once: one per lane
+/// Number of rows (vectors or sums of vectors) that a warp multiplies at once.
+constexpr int kRows = 2;
+constexpr int kAtOnce = 4;   ///< number of vectors that are loaded before the first one is added
+constexpr int kEach = 4;     ///< number of elements of a vector per thread and step
+constexpr int kValues = 32;  ///< largest number of dot products of a warp at once: one per lane
 static_assert(kValues <= 32);
 
-/// Elements i to i + 3 of a vector, as stored and as floats. i is a multiple of 4.
+/// Loads elements i to i + 3 of a vector and converts them to floats. i is a multiple of 4.
 struct VectorF32 {
   using Raw = float4;
   static __device__ __forceinline__ int64_t bytes(int64_t width) { return 4 * width; }
@@ -38,7 +39,8 @@ struct VectorBF16 {
 };
 struct VectorQ4_0 {
   struct Raw {
-    /// Levels of two elements, of the next two, and in each of those 16 further on.
+    /// The 4-bit levels of elements i and i + 1 and of elements i + 16 and i + 17, then those of
+    /// the next two elements of both.
     uint16_t scale, first, second;
   };
   static __device__ __forceinline__ int64_t bytes(int64_t width) { return width / 32 * 18; }
@@ -57,7 +59,7 @@ struct VectorQ4_0 {
   }
 };
 
-/// The vectors of a block of tokens to compare: the sums of its spans, or each vector by itself.
+/// The rows of a block of tokens: the sums of the vectors of each span, or the single vectors.
 struct BlockRows {
   const int32_t* record;
   bool sum;
@@ -71,7 +73,7 @@ struct BlockRows {
   __device__ __forceinline__ int end(int row) const { return sum ? record[1 + row] : row + 1; }
 };
 
-/// Elements i to i + 3 of the sum of vectors [begin, end).
+/// Returns elements i to i + 3 of the sum of vectors [begin, end).
 template <class Vector>
 __device__ __forceinline__ float4 sum_of_vectors(const SpanTable& index, const uint8_t* vectors,
                                                  int begin, int end, int i) {
@@ -99,7 +101,8 @@ __device__ __forceinline__ float4 sum_of_vectors(const SpanTable& index, const u
   return x;
 }
 
-/// Sums N values over the lanes. Lanes from n * 32 / N on get value n in values[0].
+/// Sums N values over the lanes of a warp. Afterwards, values[0] holds sum n in the lanes from n *
+/// 32 / N on.
 template <int N>
 __device__ __forceinline__ void sum_over_lanes(float (&values)[N]) {
   const int lane = threadIdx.x % 32;
@@ -120,8 +123,8 @@ __device__ __forceinline__ void sum_over_lanes(float (&values)[N]) {
   }
 }
 
-/// A warp's share of the products of kRows rows and kQueries queries: every `slices`-th stretch of
-/// 128 elements, from `slice` on.
+/// Computes the part of the dot products of kRows rows and kQueries queries that belongs to one
+/// warp: every `slices`-th run of 128 elements, beginning with run `slice`.
 template <class Vector, int kQueries>
 __device__ __forceinline__ void multiply(const SpanTable& index, const uint8_t* vectors,
                                          const BlockRows& rows, int first_row, int row_count,
@@ -150,13 +153,13 @@ __device__ __forceinline__ void multiply(const SpanTable& index, const uint8_t* 
     }
   }
   sum_over_lanes(dots);
-  constexpr int kLanes = 32 / (kRows * kQueries);  // lanes with the same value
+  constexpr int kLanes = 32 / (kRows * kQueries);  // number of lanes with equal sums
   if (lane % kLanes == 0) products[lane / kLanes] = dots[0];
 }
 
-/// Calls use(row, query, product) in the thread that has the product. Groups of warps handle rows
-/// and queries in turn. The warps of a group handle stretches of their elements. Missing rows and
-/// queries are replaced by the last one, with its product.
+/// Computes all dot products of a block's rows and the queries, and calls use(row, query, product)
+/// in the thread that has the product. Rows and queries are distributed over groups of warps, and
+/// elements over the warps of a group. Missing rows and queries are replaced by the last one.
 template <class Vector, int kQueries, class Use>
 __device__ __forceinline__ void for_products(const SpanTable& index, const uint8_t* vectors,
                                              const BlockRows& rows, const float* queries, int count,
@@ -189,7 +192,7 @@ __device__ __forceinline__ void for_products(const SpanTable& index, const uint8
   }
 }
 
-/// The largest of the values of a thread block, in thread 0.
+/// Returns the maximum of `best` over a thread block, in thread 0.
 __device__ __forceinline__ float largest_of_block(float best, float* of_warps) {
   for (int step = 16; step > 0; step /= 2) {
     const float other = __shfl_xor_sync(~0u, best, step);
@@ -203,8 +206,8 @@ __device__ __forceinline__ float largest_of_block(float best, float* of_warps) {
   return best;
 }
 
-/// One thread block per block of tokens. Sixteen queries at once for a pass (four spans of each of
-/// its four blocks), two for a decoded token.
+/// Computes scores, with one thread block per block of tokens. It processes sixteen queries at once
+/// for a prompt (four spans in each of four blocks), and two for a generated token.
 template <class Vector>
 __global__ void __launch_bounds__(32 * kWarps, 2)
     span_scores_kernel(SpanTable index, const float* queries, const int32_t* counted, bool sum,
@@ -226,7 +229,7 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
   if (threadIdx.x == 0) scores[blockIdx.x] = best;
 }
 
-/// Writes all products to [blocks, rows, most queries].
+/// Writes all dot products to [blocks, rows, most].
 template <class Vector>
 __global__ void __launch_bounds__(32 * kWarps, 2)
     span_products_kernel(SpanTable index, const float* queries, const int32_t* counted, bool sum,

@@ -6,7 +6,7 @@
 namespace longhaul {
 namespace {
 
-/// rows [n, row.size()] -= row, for each of the n rows.
+/// Subtracts `row` from each row of `rows` [n, row.size()].
 void subtract_row(Queue& queue, View<const float> row, View<float> rows) {
   if (on_device(kSubtractRow, queue, row, rows)) return;
   HostStage on(queue);

@@ -1,6 +1,6 @@
 #pragma once
-// Converts arguments of attention/methods/ltri/span_vectors.h and
-// attention/methods/ltri/span_slots.h to kernel arguments. This is host code without CUDA.
+// Converts the arguments of operations (attention/methods/ltri/span_vectors.h, span_slots.h) to the
+// arguments of CUDA launchers. The code does not need CUDA.
 
 #include "attention/methods/ltri/span_scores.gpu.h"
 #include "attention/methods/ltri/span_slots.h"
@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Returns tasks for the blocks, which write to `tokens`. The caller must still set the scratch
-/// memory of the first block.
+/// Returns the tasks that write the records of all blocks to `tokens`. The caller must still set
+/// first.scratch.
 SpanTasks span_tasks(const DividedTokens& blocks, const SpanTokenRule& rule, int32_t* tokens);
 
 inline TokenRecords token_records(const SpanTokens& tokens) {

@@ -8,13 +8,14 @@
 namespace longhaul {
 namespace {
 
-/// Memory of the selection.
+/// Buffers of the selection.
 struct SpanChoice {
   std::vector<float> votes;
   RowSelection of_span;
 };
 
-/// Writes the record of a block (SpanTokens).
+/// Selects the spans and tokens of a block and writes its record (SpanTokens). memory.votes holds
+/// the votes of its tokens.
 void choose(const BlockMap& map, const SpanTokenRule& rule, SpanChoice& memory,
             std::span<int32_t> record) {
   const View<const float> votes(memory.votes);
@@ -37,7 +38,8 @@ void choose(const BlockMap& map, const SpanTokenRule& rule, SpanChoice& memory,
             static_cast<int32_t>(count));
 }
 
-/// votes [n]: the sum of all heads' votes; without heads, the sums of the map's columns.
+/// Sets votes [n] to the sum of all heads' votes, or to the column sums of the map if `of_heads` is
+/// empty.
 void add_votes(const BlockMap& map, std::span<const float> of_heads, std::vector<float>& votes) {
   const auto n = static_cast<size_t>(map.n);
   votes.assign(n, 0.0f);
@@ -48,7 +50,7 @@ void add_votes(const BlockMap& map, std::span<const float> of_heads, std::vector
   }
 }
 
-/// Writes the query of a row.
+/// Writes the query vector of a row.
 void write_query(const SpanQueries& queries, int64_t row, std::span<float> to) {
   const int dim = queries.head_dim, group = queries.heads / queries.kv_heads;
   const float* const q = host(queries.q).data() + row * queries.heads * dim;
@@ -60,7 +62,7 @@ void write_query(const SpanQueries& queries, int64_t row, std::span<float> to) {
   }
 }
 
-/// Writes queries one after the other.
+/// Appends query vectors to an array.
 class QueryWriter {
  public:
   QueryWriter(const SpanQueries& queries, View<float> to)
@@ -71,7 +73,7 @@ class QueryWriter {
     write_query(queries_, row, to_.subspan(at_, width_));
     at_ += width_;
   }
-  /// Replaces the queries from `first` on by their sum, added in order.
+  /// Replaces the query vectors from `first` on by their sum. They are added in order.
   void sum_from(int32_t first) {
     const size_t begin = static_cast<size_t>(first) * width_;
     for (size_t at = begin + width_; at < at_; ++at) {

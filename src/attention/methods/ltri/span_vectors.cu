@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// One thread block per block of tokens. kShared: the triangles are in shared memory.
+/// Runs choose_span_tokens(), with one thread block per block of tokens. If kShared is true, the
+/// triangles are in shared memory.
 template <bool kShared>
 __global__ void __launch_bounds__(kBlockThreads)
     choose_kernel(const __grid_constant__ SpanTasks tasks) {
@@ -26,7 +27,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// One thread block per place of a key.
+/// Copies keys, with one thread block per key of the result.
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(StoredRows keys, const PageTable* lists, int count, int64_t first, int block,
                   TokenRecords tokens, float* out) {
@@ -46,7 +47,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// One thread block per possible span of a block of tokens. Sums are in the order of tokens.
+/// Computes means, with one thread block per possible span of a block of tokens. Keys are added in
+/// the order of tokens.
 __global__ void __launch_bounds__(kThreads)
     mean_kernel(TokenRecords tokens, const float* keys, int width, int32_t* one, float* means) {
   await_turn();
@@ -71,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Element t of a row's query.
+/// Returns element t of a row's query vector.
 __device__ __forceinline__ float query_at(const QueryForm& queries, int64_t row, int t) {
   const float* const q = queries.q + row * queries.heads * queries.head_dim;
   if (queries.head >= 0) return q[queries.head * queries.head_dim + t];
@@ -84,7 +86,8 @@ __device__ __forceinline__ float query_at(const QueryForm& queries, int64_t row,
   return sum;
 }
 
-/// One thread block per place of a query. The used places are contiguous.
+/// Writes query vectors, with one thread block per possible vector. The vectors that are used are
+/// contiguous.
 __global__ void __launch_bounds__(kThreads)
     span_queries_kernel(QueryForm queries, int block, TokenRecords tokens, float* to,
                         int32_t* count) {
@@ -133,7 +136,7 @@ void choose_span_tokens(Stream stream, const SpanTasks& tasks) {
   const bool in_shared = tasks.first.stride <= kSharedSpanTokens;
   const auto kernel = in_shared ? choose_kernel<true> : choose_kernel<false>;
   constexpr int kMostBytes = 2 * row_start(kSharedSpanTokens) * int{sizeof(float)};
-  // Shared memory of the smallest card.
+  // The GPUs with the least shared memory have 99 KB.
   static_assert(kMostBytes + sizeof(SpanShared) <= 99 * 1024);
   if (in_shared) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBytes),

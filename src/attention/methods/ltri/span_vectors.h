@@ -1,12 +1,15 @@
 #pragma once
-// The vectors that represent a span of tokens in Ltri-LLM's searches (arXiv:2412.04757, sections
-// 3.3 and 3.4). A block is divided into spans by its attention map
-// (attention/methods/ltri/span_division.h). A span s is represented by its n tokens with the most
-// votes. n is larger if the neighbours of s contain less information about it:
+// Selects the tokens that represent spans in Ltri-LLM's searches, and gathers their keys and
+// queries (arXiv:2412.04757, sections 3.3 and 3.4). Spans are ranges of tokens in a block of
+// tokens, which are selected by the block's attention map (attention/methods/ltri/span_division.h).
+// The votes of a token are the attention that it received. A span s of |s| tokens is represented by
+// its n tokens with the most votes. n is larger if the neighbours of s contain less information
+// about it, which means that span_ratio() is higher:
 //
-// n = ceil(|s| * exp(-lambda * (1 - ratio(s)))), at least 1 and at most `most` and |s|
+// n = ceil(|s| * exp(-lambda * (1 - span_ratio(s)))), at least 1 and at most `most` and |s|
 //
-// The index holds the keys of these tokens. Rows that search the index use their queries.
+// The index of blocks holds the keys of these tokens. A step that searches the index selects spans
+// in its own rows, and uses the queries of their representative tokens.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,11 +21,11 @@
 
 namespace longhaul {
 
-/// A list of vectors whose number is known only to operations on its device. The memory is reused
-/// between calls.
+/// An array of vectors. The number of valid vectors is in the memory of the device or host that
+/// writes them. The memory is reused between calls.
 class VectorList {
  public:
-  /// Reserves room for `most` vectors of `width` values.
+  /// Sets the size to room for `most` vectors of `width` floats.
   void resize(Queue& queue, int64_t most, int64_t width) {
     width_ = width;
     numbers_.resize(queue, most * width);
@@ -38,7 +41,7 @@ class VectorList {
 
   VectorList on_host(Queue& queue) const;  ///< returns a copy in host memory; waits for the queue
 
-  // The following functions require that the list is on the host.
+  // The following functions require that the vectors are in host memory.
   int64_t count() const { return host(counted())[0]; }
   std::span<const float> vectors() const {
     return host(numbers()).first(static_cast<size_t>(count() * width_));
@@ -50,25 +53,26 @@ class VectorList {
   Array<int32_t> count_;
 };
 
-/// The rule by which a block is divided, and by which the number of representative tokens per span
-/// is computed.
+/// The rule that selects the spans of a block and the number of tokens that represent each span.
 struct SpanTokenRule {
-  float theta = 0;  ///< quantile of the block's map that is used as threshold
-  float phi = 0;    ///< largest IoU of two spans
+  float theta = 0;  ///< the quantile of the map's entries that is the threshold
+  float phi = 0;    ///< largest IoU of two spans (SpanRule::most_iou)
   int spans = 1;    ///< largest number of spans of a block
-  int most = 1;     ///< largest number of tokens of a span
+  int most = 1;     ///< largest number of tokens that represent a span
   SpanNeighbours neighbours = SpanNeighbours::kRow;
-  float lambda = 0;  ///< the larger, the fewer tokens represent a span
+  float lambda = 0;  ///< lambda of the formula above
 };
 
-/// Tokens of consecutive blocks of `block` tokens each. The last block may have fewer.
+/// Consecutive blocks of `block` tokens each; the last block may have fewer. `tokens` is their
+/// total number.
 struct DividedTokens {
   int64_t tokens = 0;
   int block = 0;
-  /// [tokens, block]: the attention of each token to the tokens of its block. Only entries up to
-  /// the diagonal are used.
+  /// [tokens, block]: attention maps, the attention of each token to the tokens of its block. Only
+  /// entries up to the token itself are used.
   View<const float> maps;
-  /// [tokens, heads]; empty: the attention received within the block is used.
+  /// [tokens, heads]: votes of each token. If empty, the attention that a token received within its
+  /// block is used.
   View<const float> votes;
 
   int64_t blocks() const { return (tokens + block - 1) / block; }
@@ -85,14 +89,15 @@ struct SomeBlocks {
   int64_t first = 0, count = 0;
 };
 
-/// The tokens that represent the spans of several blocks. Their number is known only to operations
-/// on their device. The memory is reused between calls.
+/// The tokens that represent the spans of several blocks. Each block has a record of fixed size:
+/// its number of spans, spans() ends (Block::ends), and most() tokens (Block::tokens). The records
+/// are in the memory of the device or host that writes them. The memory is reused between calls.
 class SpanTokens {
  public:
   /// The tokens of one block, on the host.
   struct Block {
-    std::span<const int32_t> ends;    ///< per span: number of tokens up to its end
-    std::span<const int32_t> tokens;  ///< span after span; token numbers within the block
+    std::span<const int32_t> ends;    ///< per span: number of tokens of this and all earlier spans
+    std::span<const int32_t> tokens;  ///< tokens of all spans; indices in the block
   };
 
   void resize(Queue& queue, int64_t blocks, int spans, int most_tokens_of_a_span) {
@@ -101,9 +106,9 @@ class SpanTokens {
     numbers_.resize(queue, blocks * record());
   }
   int spans() const { return spans_; }  ///< returns the largest number of spans of a block
-  /// Returns the largest number of tokens of a block.
+  /// Returns the largest number of tokens in a record.
   int64_t most() const { return int64_t{spans_} * most_; }
-  /// Returns the number of values per block: its number of spans, spans() ends, and most() tokens.
+  /// Returns the number of integers in a record.
   int64_t record() const { return 1 + spans_ + most(); }
   int64_t blocks() const { return numbers_.size() / record(); }
   View<int32_t> numbers() { return numbers_.view(); }
@@ -122,40 +127,42 @@ class SpanTokens {
   Array<int32_t> numbers_;
 };
 
-/// Divides blocks of tokens by their maps and chooses the tokens that represent the spans. The
-/// votes of all query heads for a token are summed.
+/// Selects the spans of each block and the tokens that represent them, and writes their records to
+/// `tokens`. The votes of all query heads for a token are summed.
 void choose_span_tokens(Queue& queue, const DividedTokens& blocks, const SpanTokenRule& rule,
                         SpanTokens& tokens);
-/// Writes the values of SpanTokens.
+/// Writes the records of SpanTokens.
 inline const DeviceOperation<bool(const DividedTokens&, const SpanTokenRule&, View<int32_t> tokens)>
     kChooseSpanTokens;
 
-/// Gathers the stored keys of all tokens. The keys of one token in all `lists` are concatenated. A
-/// token of block b is stored in row first + b * block + token. The result [blocks, tokens.most(),
-/// width] is stored in `memory`. Rows after a block's last token are zeros.
+/// Returns the stored keys of all tokens, [blocks, tokens.most(), width]. A vector is the
+/// concatenation of a token's keys in all `lists` (one list per KV head). The key of a token of
+/// block b is in row first + b * block + token of each list. Zeros follow a block's last token. The
+/// result is stored in `memory`.
 View<float> gather_span_keys(Queue& queue, std::span<const PagedRows> lists, int64_t first,
                              int block, const SpanTokens& tokens, Array<float>& memory);
 inline const DeviceOperation<bool(std::span<const PagedRows>, int64_t first, int block,
                                   const SpanTokens&, View<float> keys)>
     kGatherSpanKeys;
 
-/// Queries with which the index is searched. If `head` is set, the query vector of a row is the
-/// query of this head, and its dot product with a key is the unscaled attention score. Otherwise
-/// the queries of each KV head's query heads are summed, and the sums are concatenated over KV
-/// heads. The dot product is then the sum of the scores of all heads.
+/// Describes how query vectors are computed from query rows. If `head` is not negative, the query
+/// vector of a row is the query of this head, and its dot product with a key is the unscaled
+/// attention score. Otherwise the queries of the query heads that share a KV head are summed, and
+/// the sums are concatenated over KV heads. The dot product with a vector of gather_span_keys() is
+/// then the sum of the unscaled scores of all heads.
 struct SpanQueries {
   View<const float> q;  ///< [rows, heads, head_dim]
   int heads = 0, kv_heads = 0;
   int head_dim = 0;
   int head = -1;             ///< index of the query head; negative: all heads
-  bool sum_of_span = false;  ///< whether the queries of the tokens of a span are summed
+  bool sum_of_span = false;  ///< whether the query vectors of a span's tokens are summed
 
   int64_t width() const { return int64_t{head >= 0 ? 1 : kv_heads} * head_dim; }
   bool lies_on(Place place) const { return q.place() == place; }
 };
 
-/// Sets `to` to the query vectors of the tokens of some blocks, which have `block` rows each. Row 0
-/// of the queries is the first row of the first of these blocks.
+/// Sets `to` to the query vectors of the tokens in the records `blocks` of `tokens`. Blocks have
+/// `block` rows each, and row 0 of queries.q is the first row of the first of these blocks.
 void set_span_queries(Queue& queue, const SpanQueries& queries, int block, const SpanTokens& tokens,
                       const SomeBlocks& blocks, VectorList& to);
 inline const DeviceOperation<bool(const SpanQueries&, int block, const SpanTokens&,

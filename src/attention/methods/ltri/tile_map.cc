@@ -49,7 +49,8 @@ void tile_maps(const AttendCall& asked, std::span<const MapTile> tiles) {
     std::byte* const scratch = thread_scratch(kernels.scratch_bytes(call));
     const MapTile& tile = tiles[static_cast<size_t>(i)];
     const int group = call.heads / static_cast<int>(tile.keys.size());
-    for (size_t k = 0; k < tile.keys.size(); ++k) {  // sequential, because they add to one map
+    // Sequential, because all heads add to the same map.
+    for (size_t k = 0; k < tile.keys.size(); ++k) {
       ColumnUnit unit{};
       unit.rows.call = &call;
       unit.rows.segments = &tile.keys[k];

@@ -4,7 +4,7 @@
 namespace longhaul::cuda {
 namespace {
 
-/// Probabilities of 32 rows, summed over the heads so far.
+/// The attention probabilities of 32 rows, summed over the heads that have been processed.
 struct Map {
   float sums[kStepRows / 8][4] = {};
 
@@ -18,8 +18,9 @@ struct Map {
   __device__ __forceinline__ void rows_done() {}
 };
 
-/// A thread block sums 128 keys and 32 rows of a map: the heads of one segment, then those of the
-/// next. kOwn: each segment has its own thread blocks, whose sums go to scratch, [rows, keys].
+/// Each thread block computes 128 keys and 32 rows of a map, summed over the heads of one segment
+/// after another. If kOwn is true, each segment has thread blocks of its own, which write their
+/// sums to scratch [rows, keys].
 template <int D, bool kOwn>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     tile_maps_kernel(const __grid_constant__ ScoreArgs a) {
@@ -34,7 +35,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   Map map;
   for (int s = 0; s < segments; ++s) {
     if (s > 0) {
-      __syncthreads();  // barrier: no warp reads the previous job and rows any more
+      __syncthreads();  // barrier: all warps have finished reading the previous job and its rows
       if (threadIdx.x == 0) shared.job = a.jobs()[shared.index + s];
       __syncthreads();
     }
@@ -62,8 +63,8 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   }
 }
 
-/// Like tile_maps_kernel, for few rows. Every segment has thread blocks, whose sums over its heads
-/// go to scratch, [rows, keys] for each segment.
+/// Like tile_maps_kernel, for few rows. Every segment has thread blocks of its own, which write the
+/// sums over its heads to scratch, [rows, keys] per segment.
 template <int D>
 __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
     tile_maps_decode(const __grid_constant__ ScoreArgs a) {
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(kScoreThreads, D <= 128 ? 2 : 1)
   }
 }
 
-/// Adds the segments' sums in order. One row of thread blocks per first job of a tile.
+/// Adds the sums of all segments in order. There is one row of thread blocks per tile.
 __global__ void __launch_bounds__(256) add_segments(const __grid_constant__ ScoreArgs a) {
   await_turn();
   const ScoreJob* const jobs = a.jobs();
@@ -93,11 +94,11 @@ __global__ void __launch_bounds__(256) add_segments(const __grid_constant__ Scor
   first.out[i / keys * first.stride + i % keys] += sum;
 }
 
-/// Gives every segment of a tile as many thread blocks as add_jobs() gave its first, and scratch
-/// for its sums. Returns the floats of scratch.
+/// Adds jobs so that every segment of a tile has as many thread blocks as its first segment, and
+/// memory for its sums in scratch. Returns the number of floats of scratch.
 int64_t give_own_blocks(std::vector<ScoreJob>& jobs) {
   int64_t numbers = 0;
-  int left = 0;  // segments of the tile without thread blocks so far
+  int left = 0;  // number of segments of the tile that have no thread blocks yet
   for (ScoreJob& job : jobs) {
     const bool of_tile_before = left > 0;
     left = of_tile_before ? left - 1 : job.segments - 1;
@@ -131,7 +132,7 @@ void launch_decode(Stream stream, const AttendCall& call, ScoreJobs& jobs, Score
   launch_add_segments(stream, jobs, args);
 }
 
-/// Processes segments concurrently if there are few tiles.
+/// Launches the kernels. If there are few tiles, segments are processed in parallel.
 void launch_many(Stream stream, const AttendCall& call, ScoreJobs& jobs, ScoreScratch& scratch) {
   int64_t blocks = 0;
   for (const ScoreJob& job : jobs.all()) blocks += job.blocks();

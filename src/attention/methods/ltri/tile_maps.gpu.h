@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Computes tile_maps() under the conditions of column_sums() (ops/maps/maps.gpu.h). Heads are
-/// added in ascending order.
+/// Computes tile_maps() on the device. Returns false if the kernels do not support the call, under
+/// the same conditions as column_sums() (ops/maps/maps.gpu.h). Heads are added in ascending order.
 bool tile_maps(Stream stream, const AttendCall& call, std::span<const MapTile> tiles,
                ScoreScratch& scratch);
 

@@ -8,8 +8,8 @@
 namespace longhaul {
 namespace {
 
-constexpr int64_t kFirstSearched = 2500;  // earlier rows see little that could be left out
-// share of the attention; smaller differences between candidates are noise
+constexpr int64_t kFirstSearched = 2500;  // earlier rows have few keys that could be omitted
+// Share of the attention. Smaller differences between candidates are random.
 constexpr double kWorthMore = 1e-4;
 
 constexpr HeadPattern kPatternCandidates[] = {
@@ -23,7 +23,7 @@ void search_patterns(const SearchedRows& rows, const AttendByPattern& attend,
                      std::span<HeadPattern> best) {
   const int64_t count = rows.all_lse.size() / std::ssize(best);
   const int64_t first = std::clamp<int64_t>(kFirstSearched - rows.begin, 0, count - 1);
-  for (HeadPattern& b : best) b.score = -1;  // below any share
+  for (HeadPattern& b : best) b.score = -1;  // below every possible share
   std::vector<double> caught(best.size());
   for (const HeadPattern& candidate : kPatternCandidates) {
     attention_shares(rows.queue, attend(candidate), rows.all_lse, first, caught);

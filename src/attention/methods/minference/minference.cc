@@ -82,7 +82,8 @@ class MInference final : public SparsePrefill {
   }
 
   void attend(LayerStep& step) override {
-    uint8_t& found = nth(found_, step.layer);  // by an earlier pass of the batch
+    // Whether an earlier pass of the group has found the patterns.
+    uint8_t& found = nth(found_, step.layer);
     const bool reaches = !step.decoding() && step.begin + step.rows >= search_at;
     const bool due = searching_ && found == 0 && reaches;
     if (searching_ && step.pass.last && !reaches && !save.empty() &&
@@ -126,7 +127,8 @@ class MInference final : public SparsePrefill {
     return true;
   }
 
-  /// Fills in the heads' patterns from the queries and keys of the step.
+  /// Sets the rules of all heads: selects columns, diagonals or blocks as the heads' patterns
+  /// require.
   void choose_by(std::span<const HeadPattern> heads, LayerStep& step, int first,
                  std::span<TileRule> rules) {
     const View<const float> queries[] = {step.rotated_q()};
@@ -140,7 +142,8 @@ class MInference final : public SparsePrefill {
                   heads, rules);
   }
 
-  /// Finds the layer's patterns for all later passes. The step's result is dense attention.
+  /// Searches the patterns of the layer's heads, which all later passes use. The step itself is
+  /// computed with dense attention.
   void search(LayerStep& step) {
     step.keep_lse();
     step.attend_all_keys(step.rows);
@@ -163,13 +166,14 @@ class MInference final : public SparsePrefill {
       if (!step.attends(static_cast<int>(head) / step.group())) continue;
       nth(patterns_, step.layer)[head] = best[head];
     }
-    if (!save.empty()) write_found();  // once per layer, and complete with the last one
+    if (!save.empty()) write_found();  // the file is complete after the last layer
   }
 
-  /// A search ends with the prompt in which it has found the patterns.
+  /// Ends the search at the end of the prompt in which it has found the patterns.
   void end_search() { searching_ = searching_ && std::ranges::count(found_, 1) == 0; }
 
-  /// Only warns on failure, so that the prefill is not lost.
+  /// Writes the patterns to the file of the option `save`. Only warns on failure, so that the
+  /// prefill is not lost.
   void write_found() const {
     try {
       write_patterns(save, patterns_);
@@ -180,10 +184,10 @@ class MInference final : public SparsePrefill {
 
   ModelShape shape_;
   bool searching_ = false, warned_ = false;
-  std::vector<uint8_t> found_;  ///< per layer: found while reading the current prompt
+  std::vector<uint8_t> found_;  ///< per layer: whether the current prompt has found its patterns
   HeadPatterns patterns_;
   PatternRules rules_;
-  Array<float> unused_, caught_;  // memory of a search
+  Array<float> unused_, caught_;  // buffers of a search
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
 #pragma once
-// Finds the keys that the tiles of a prompt's rows see, according to the patterns of their query
-// heads (MInference, arXiv:2407.02490). A pattern specifies how many columns, diagonals or blocks
-// are selected. Those with the highest estimated attention are selected.
+// Selects the keys that each tile of query rows sees, according to the sparse pattern of each query
+// head (MInference, arXiv:2407.02490). A tile is a group of adjacent rows. A pattern specifies how
+// many columns, diagonals or blocks of keys a head selects (head_pattern.h). PatternRules selects
+// those with the highest estimated attention.
 
 #include <span>
 #include <vector>
@@ -14,30 +15,31 @@
 
 namespace longhaul {
 
-/// The rows of a layer whose attention is computed with patterns.
+/// The query rows of a layer whose attention is computed with patterns.
 struct PatternedRows {
-  AttendCall call;  ///< has one query array, which is rotated
+  AttendCall call;  ///< has one query array, rotated by RoPE
   TileGrid grid;
-  int64_t first = 0;                 ///< number of first rows that see all earlier keys
-  std::span<const PagedRows> lists;  ///< per KV head; row i is token i
+  int64_t first = 0;  ///< number of first rows that see all earlier keys and need no rule
+  std::span<const PagedRows> lists;  ///< stored rows per KV head; row i is token i
   /// One flag per KV head: nonzero if its attention is computed; empty: all are.
   std::span<const uint8_t> only;
-  /// Tasks of the last rows over all keys. LastRows::look() uses them to score columns and
-  /// diagonals.
+  /// Attention tasks of the last rows over all keys. LastRows::look() computes the attention per
+  /// column and per diagonal from them.
   std::span<const AttendTask> last;
-  /// [heads, grid.tiles(), grid.blocks()]: memory for the marks of visible blocks.
+  /// [heads, grid.tiles(), grid.blocks()]: memory for the marks of the blocks that tiles see.
   View<uint8_t> marks;
 };
 
 class PatternRules {
  public:
-  /// Writes the rule of every query head whose KV head is selected by `only`. The rules refer to
-  /// memory of this object and are valid until the next call.
+  /// Sets rules[h] for every query head h whose KV head `only` selects. heads[h] is its pattern.
+  /// The rules refer to memory of this object and are valid until the next call.
   void choose(const PatternedRows& rows, std::span<const HeadPattern> heads,
               std::span<TileRule> rules);
 
  private:
-  /// Returns the rule of the head, and queues the selections that the rule requires.
+  /// Returns the rule of a head, and adds the selections that the rule requires to line_tasks_ or
+  /// block_tasks_.
   TileRule rule_of(const PatternedRows& rows, const HeadPattern& pattern, int head);
 
   LastRows last_;

@@ -1,5 +1,6 @@
-// PyramidKV (Cai et al. 2024): SnapKV's selection with a budget that decreases from the first to
-// the last layer, because attention is spread out in low layers and concentrated in high ones.
+// PyramidKV (Cai et al. 2024): SnapKV with a number of kept rows that decreases from the first to
+// the last layer. The reason is that attention is distributed over many keys in the first layers,
+// and concentrated on few keys in the last ones.
 
 #include "attention/methods/pyramidkv/pyramid_budget.h"
 #include "attention/parts/observation_window.h"

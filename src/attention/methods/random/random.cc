@@ -1,5 +1,5 @@
-// Eviction at random: after prefill every head keeps rows that are drawn by lot. It is the baseline
-// of all methods that evict (docs/methods/random.md).
+// Random eviction (docs/methods/random.md): after prefill, every head keeps randomly selected rows.
+// It is the baseline for all methods that evict rows.
 
 #include "attention/methods/random/random_scores.h"
 #include "attention/registry.h"
@@ -23,7 +23,7 @@ struct Random final : Method {
   }
 
   void choose(const Eviction& due) override {
-    const int before = due.queue.rank() * due.lists;  // lists of other ranks
+    const int before = due.queue.rank() * due.lists;  // number of lists of lower ranks
     for (int list = 0; list < due.lists; ++list) {
       const auto place =
           (static_cast<uint64_t>(due.layer) << 32) + static_cast<uint64_t>(before + list);

@@ -13,7 +13,7 @@ void random_scores(Queue& queue, uint64_t seed, View<float> scores) {
   float* const out = host(scores).data();
   const uint64_t start = SplitMix64::mixed(seed + 1);
   for (int64_t i = 0; i < scores.size(); ++i) {
-    // 24 bits: as many as an f32 holds exactly.
+    // 24 bits, because an f32 represents integers of up to 24 bits exactly.
     const uint64_t bits = SplitMix64::mixed(start + static_cast<uint64_t>(i)) >> 40;
     out[i] = static_cast<float>(bits) * 0x1p-24f;
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Random scores, as a baseline for eviction methods.
+// Computes random scores for stored rows. The method that evicts rows by these scores is a baseline
+// for other methods.
 
 #include <cstdint>
 
@@ -9,7 +10,7 @@
 namespace longhaul {
 
 /// Fills `scores` with numbers from 0 to 1. A row's score depends only on `seed` and the row's
-/// index. It is therefore the same on every machine, and does not change when the list grows.
+/// index. It is therefore equal on every machine, and does not change when rows are appended.
 void random_scores(Queue& queue, uint64_t seed, View<float> scores);
 
 }  // namespace longhaul

@@ -1,14 +1,14 @@
-// ReAttention (docs/methods/reattention.md): rows see the first tokens, the most recent ones, and
-// tokens in between that the rows of a chunk select. Selection takes every query head's best keys
-// by raw dot product, without positions. It puts them to a vote over heads and rows, each with its
-// neighbours. All keys stand at positions within the visible list, so no distance exceeds the
-// trained length.
+// ReAttention (docs/methods/reattention.md): rows see the first tokens, the most recent tokens, and
+// selected tokens in between. The rows of a chunk select together: every query head of every row
+// votes for the keys with the largest dot products, without RoPE. The keys with the most votes are
+// selected together with their neighbours. The position of a key is its index among the visible
+// keys, so no distance exceeds the trained context length.
 //
-// Nothing is evicted. The store holds the raw keys of every token, and one list per layer is
-// selected anew for every chunk of rows. A pass has as many whole chunks as fit into --chunk,
-// because matrix products are faster with many rows. Positions count back from the newest row. That
-// row's position depends on the most tokens that may be selected, not on the actual number, which
-// therefore need not be available beforehand.
+// No rows are evicted. The store holds the keys of all tokens without rotation, and every chunk of
+// rows selects tokens again, the same for all heads of a layer. A pass has as many whole chunks as
+// --chunk allows, because matrix multiplications are faster with many rows. Positions are assigned
+// backwards from the newest row. The position of this row is computed from the largest number of
+// tokens that can be selected. The actual number is therefore not needed on the host.
 
 #include <fmt/format.h>
 
@@ -106,20 +106,20 @@ class Reattention final : public Method {
   }
 
  private:
-  /// Rows of a pass that vote together, and their visible tokens: [0, global), the selected ones,
-  /// and [local_from, tokens).
+  /// The rows of a pass that vote together. They see tokens [0, global), the selected tokens, and
+  /// tokens [local_from, tokens).
   struct Chunk {
     int row = 0, rows = 0;
-    int64_t tokens = 0;  ///< context length up to its last row
-    int64_t middle = 0;  ///< candidates for selection, [global, local_from)
+    int64_t tokens = 0;  ///< length of the context up to the chunk's last row
+    int64_t middle = 0;  ///< number of candidates for selection: tokens [global, local_from)
     int64_t global = 0, local_from = 0;
     RowList selected;
 
     int64_t recent() const { return tokens - local_from; }
   };
 
-  /// Advice for a model whose trained length is too short for the options: half of the length is
-  /// local, and the selected tokens fill the rest.
+  /// Returns options for a model whose trained context length is too short for the given ones. The
+  /// local tokens get half of this length, and the selected tokens the rest.
   std::string fitting_options() const {
     const int64_t half = trained_ / 2 / ReattentionRegions::kTile * ReattentionRegions::kTile;
     const int64_t most_clip = (trained_ - global - half) / span;
@@ -134,7 +134,8 @@ class Reattention final : public Method {
 
   bool moved() const { return positions == Positions::kCache; }
   int64_t most_visible() const { return global + clip * span + local; }
-  /// A chunk of a single row counts as a decode step, even the last one of a prompt.
+  /// Returns whether the chunk selects tokens. A chunk of a single row counts as a decode step,
+  /// also at the end of a prompt.
   bool chooses(const Chunk& of) const {
     return of.middle > 0 && recall != (of.rows == 1 ? Recall::kPrefill : Recall::kDecode);
   }
@@ -142,7 +143,7 @@ class Reattention final : public Method {
     return of.rows > 1 && prefill_topk == Prefill::kTile ? TopRule::kTile : TopRule::kExact;
   }
 
-  /// Divides the pass's rows into chunks of `chunk` rows.
+  /// Divides the rows of a pass into chunks of `chunk` rows.
   void divide(LayerStep& step) {
     const int64_t window = step.own_window();
     chunks_.clear();
@@ -162,13 +163,13 @@ class Reattention final : public Method {
     }
   }
 
-  /// Selects tokens of the middle, for all chunks at once.
+  /// Selects tokens of the middle region for all chunks at once.
   void select(LayerStep& step) {
     const Stopwatch watch;
     elections_.clear();
     for (const Chunk& c : chunks_) {
       if (!chooses(c)) continue;
-      // The published code pairs query head h with KV head h mod kv_heads here.
+      // In these cases, the published code pairs query head h with KV head h mod kv_heads.
       const bool mispaired = bug_compat && (c.rows == 1 || (k != 1 && k != 4));
       elections_.push_back({c.row, c.rows, c.middle, rule_of(c), mispaired, {}});
     }
@@ -181,8 +182,8 @@ class Reattention final : public Method {
     step.record->seconds += watch.seconds();
   }
 
-  /// Position at which a chunk's local part begins within its visible list, which reserves room for
-  /// the selected tokens.
+  /// Returns the position of a chunk's first local token. It leaves room for the largest number of
+  /// selected tokens.
   int64_t local_at(const Chunk& c) const {
     return moved() ? c.global + (c.selected.most() > 0 ? clip * span : 0) : c.local_from;
   }
@@ -210,8 +211,9 @@ class Reattention final : public Method {
     step.attend(queries, attend_tasks_, &rotations);
   }
 
-  /// The selected tokens end where the local part begins, and the global ones end where the
-  /// selected ones begin.
+  /// Returns the key segments of a chunk. The positions of the selected tokens end where those of
+  /// the local tokens begin, and the positions of the global tokens end where those of the selected
+  /// tokens begin.
   std::span<const KeySegment> add_keys(const LayerStep& step, const Chunk& c, int head) {
     KeySegment keys{.rows = step.store->rows(step.layer, head), .rotate = true};
     keys.visible = Visibility::kAll;

@@ -1,7 +1,8 @@
 #pragma once
-// Counts the votes of many rows for few keys, and lists the spans (ranges of rows) around the
-// chosen keys (attention/methods/reattention/votes.h). One thread block runs the code in phases
-// (block.h).
+// Counts votes for keys, and lists the spans around the keys with the most votes
+// (attention/methods/reattention/votes.h). A vote is the number of a key, and a span is a range of
+// adjacent keys. The code is for one thread block, as phases between barriers
+// (ops/core/gpu/block.h).
 
 #include "ops/choose/bit_phases.h"
 #include "ops/choose/select_phases.h"
@@ -9,18 +10,18 @@
 namespace longhaul::cuda {
 
 struct VoteTask {
-  const int32_t* votes;  ///< [cast]
+  const int32_t* votes;  ///< [cast]: one key number per vote; negative: no vote
   int64_t cast;
-  int64_t numbers, k;
+  int64_t numbers, k;  ///< number of keys that can get votes, and number of keys to select
   uint32_t* counters;  ///< [numbers], zeros before and after
   uint32_t* marks;     ///< [numbers / 32, rounded up], zeros before and after
   uint32_t* voted;     ///< [1], zero before and after
-  int32_t* found;      ///< [min(numbers, cast)]: numbers with votes, in any order
-  int32_t* rows;       ///< the result
-  int32_t* count;      ///< [1]
+  int32_t* found;      ///< [min(numbers, cast)]: scratch: numbers with votes, in any order
+  int32_t* rows;       ///< result: the `k` numbers with the most votes, ascending
+  int32_t* count;      ///< [1]: length of the result
 };
 
-/// Counts votes [first, end).
+/// Counts votes [first, end), and appends numbers that get their first vote to task.found.
 template <class Block>
 LH_PHASES void tally_votes(const Block& block, const VoteTask& task, int64_t first, int64_t end) {
   block.each([&](int t) {
@@ -45,12 +46,12 @@ struct ChoiceShared {
   };
 };
 
-/// Chooses the numbers with the most votes.
+/// Writes the task.k numbers with the most votes to task.rows, after all votes have been counted.
 template <class Block>
 LH_PHASES void choose_voted(const Block& block, ChoiceShared& s, const VoteTask& task) {
   const int64_t voted = *task.voted, chosen = task.k < voted ? task.k : voted;
-  // Sort keys are ordered by votes, and for equal votes the lower number has the higher key. No two
-  // sort keys are equal.
+  // Sort keys increase with the number of votes. For equal numbers of votes, the lower number has
+  // the higher sort key. All sort keys are different.
   const int low = bits_of(static_cast<uint64_t>(task.numbers));
   const auto key_of = [&](int64_t i) {
     const int32_t number = task.found[i];
@@ -86,12 +87,14 @@ LH_PHASES void choose_voted(const Block& block, ChoiceShared& s, const VoteTask&
 }
 
 struct ExpandTask {
-  const int32_t* chosen;        ///< chosen rows in ascending order
-  const int32_t* chosen_count;  ///< number of chosen rows; null: `most`
+  const int32_t* chosen;        ///< chosen keys in ascending order
+  const int32_t* chosen_count;  ///< number of chosen keys; null: `most`
   int64_t most;
+  /// span: number of keys in a span. end: spans are cut off at this key number. first: is added to
+  /// the key numbers of the result.
   int64_t span, end, first;
   int32_t* rows;
-  int32_t* count;  ///< [1]
+  int32_t* count;  ///< [1]: length of the result
 };
 
 struct ExpandShared {
@@ -99,7 +102,8 @@ struct ExpandShared {
   int32_t written;
 };
 
-/// Writes the rows of all spans. Each row is written once.
+/// Writes the rows of the spans around all chosen keys, in ascending order. If spans overlap, each
+/// row is written once.
 template <class Block>
 LH_PHASES void expand_spans(const Block& block, ExpandShared& s, const ExpandTask& task) {
   const int64_t chosen = task.chosen_count == nullptr ? task.most : *task.chosen_count;
@@ -133,8 +137,8 @@ LH_PHASES void expand_spans(const Block& block, ExpandShared& s, const ExpandTas
             high = middle - 1;
           }
         }
-        // The array also has entries after the last span. They begin at the end, so no i belongs to
-        // them.
+        // The array s.scan.before also has elements after the last span. They equal s.scan.all, so
+        // the search never selects them.
         out[i] = static_cast<int32_t>(task.first + begin_of(from + low) + (i - s.scan.before[low]));
       }
     });

@@ -5,7 +5,8 @@
 
 namespace longhaul {
 
-/// Runs the elections with this rule, because an operation supports only one rule per call.
+/// Collects the votes of all elections with the rule `rule`, because top_keys() supports only one
+/// rule per call.
 void VotedSpans::vote_by(TopRule rule, const AttendCall& call, std::span<const PagedRows> lists,
                          int64_t first, const SpanVote& vote, std::span<const Election> elections) {
   const int all = static_cast<int>(lists.size()), group = call.heads / all;

@@ -11,8 +11,9 @@
 namespace longhaul {
 namespace {
 
-/// Returns at least `numbers` zeros. Counters are zero again after each call, so only new memory is
-/// cleared. The size doubles, since a text grows number by number.
+/// Returns at least `numbers` counters that are zero. Counters are zero after each use, so that
+/// only new memory must be cleared. The size is doubled when it is too small, because `numbers`
+/// grows with every token.
 View<int32_t> zeros(Queue& queue, int64_t numbers, Array<int32_t>& counters) {
   const bool here = counters.view().place() == queue.place();
   if (counters.size() < numbers || !here) {
@@ -27,7 +28,8 @@ View<int32_t> zeros(Queue& queue, int64_t numbers, Array<int32_t>& counters) {
   return counters.view();
 }
 
-/// Allocates the results and the zeroed counters of a vote on a device.
+/// Returns the arguments for counting votes on a device, after allocating the result and counters
+/// with zeros.
 DeviceVote vote_there(Queue& queue, const Vote& vote, int64_t k) {
   VoteCount& memory = *vote.memory;
   const int64_t numbers = vote.numbers, most_numbers = std::min(numbers, vote.votes.size());
@@ -44,8 +46,8 @@ DeviceVote vote_there(Queue& queue, const Vote& vote, int64_t k) {
   return there;
 }
 
-/// Writes the numbers with votes, ascending, with their counts, and resets the counters. Returns
-/// how many numbers there are.
+/// Writes the numbers that have votes in ascending order, and how many votes each of them has.
+/// Resets the counters to zero. Returns how many numbers have votes.
 int64_t count_votes(std::span<const int32_t> votes, std::span<int32_t> counters, int32_t* numbers,
                     int32_t* counts) {
   int64_t found = 0;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int64_t kVotesOfBlock = 8 * kBlockThreads;
 
-/// One task as a kernel argument, or several in device memory, one per row of thread blocks.
+/// The tasks of a launch: one task as a kernel argument, or several tasks in device memory. Each
+/// row of thread blocks processes one task.
 template <class Task>
 struct Tasks {
   const Task* list;  ///< null: `one`

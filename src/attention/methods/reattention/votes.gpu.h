@@ -9,8 +9,8 @@
 
 namespace longhaul::cuda {
 
-/// All addresses are device addresses. Each function processes all its items together and uses one
-/// thread block to choose or expand each item.
+/// All addresses are device addresses. Each function processes all elements of its span in the same
+/// launches. One thread block selects the numbers of an element, or lists its spans.
 void most_voted(Stream stream, std::span<const VoteTask> votes, ScoreScratch& scratch);
 void expand_spans(Stream stream, std::span<const ExpandTask> spans, ScoreScratch& scratch);
 

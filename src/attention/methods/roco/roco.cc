@@ -1,6 +1,6 @@
-// RoCo (Ren and Zhu 2024): among the keys whose attention varies least between rows, those with the
-// least attention on average are evicted. Keys that only some rows attend to strongly are kept.
-// Each KV head selects for itself during prefill (docs/methods/roco.md).
+// RoCo (Ren and Zhu 2024; docs/methods/roco.md): among the stored rows whose received attention
+// varies least between query rows, those with the lowest average are evicted. Rows to which only
+// some query rows attend strongly are kept. Each KV head selects its own rows, during prefill.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace longhaul {
 namespace {
 
 constexpr std::string_view kRocoColumns[] = {"attention", "squares", "seen"};
-constexpr int64_t kSettling = 10;  // newest rows: seen by too few rows to be scored
+constexpr int64_t kSettling = 10;  // number of newest rows, which too few rows have seen
 
 struct Roco final : Method, StrideBudget {
   void declare(OptionList& o) {
@@ -32,12 +32,13 @@ struct Roco final : Method, StrideBudget {
   }
 
   ListPlan plan(int, int, int64_t) const override {
-    return {.keep = {.budget = budget}};  // choose() excludes protected rows itself
+    return {.keep = {.budget = budget}};  // choose() protects the first and the last rows itself
   }
 
-  /// Columns per row of a list: attention received from the text's rows over the query heads of the
-  /// KV head, the squares of that, and the number of those rows. The paper's code uses the mean
-  /// over the heads, which differs only by a constant factor and changes no order.
+  /// Updates three columns of the stored rows: the attention received from query rows, summed over
+  /// the query heads of the KV head; the sum of the squares of these numbers; and the number of
+  /// query rows that saw the stored row. The published code uses the mean over the query heads,
+  /// which differs by a constant factor and gives the same order.
   void observe(LayerStep& step) override {
     targets_.clear();
     seen_.clear();
@@ -56,7 +57,7 @@ struct Roco final : Method, StrideBudget {
     lists_.clear();
     for (int head = 0; head < due.lists; ++head) {
       const int64_t leaving = due.rows(head) - due.kept;
-      // EasyKV's size of the feasible set: rows that are neither in the window nor sinks.
+      // EasyKV's number of feasible rows, without the recent rows and the sinks.
       const int64_t feasible = budget + stride - recent_rows() - sink;
       const SteadyRule rule{.sink = sink,
                             .settling = std::min(due.rows(head) - sink - leaving, kSettling),

@@ -1,6 +1,6 @@
 #pragma once
-// Finds the steadiest rows of a list for RoCo (steady_scores.h). One thread block runs the code in
-// phases (block.h).
+// Computes RoCo's scores of the rows of a list (attention/methods/roco/steady_scores.h), in one
+// thread block. The code consists of phases between barriers (ops/core/gpu/block.h).
 
 #include <cmath>
 
@@ -9,8 +9,8 @@
 namespace longhaul::cuda {
 
 struct SteadyTask {
-  const float *sums, *squares, *seen;
-  float* scores;  ///< [rows]
+  const float *sums, *squares, *seen;  ///< [rows] each, as in AttentionSoFar
+  float* scores;                       ///< [rows]
   int64_t rows, sink, settling, feasible;
 };
 
@@ -22,8 +22,9 @@ LH_BOTH double square_of(double x) {
 #endif
 }
 
-/// Returns the variance of the attention that a row received. A variance below the rounding error
-/// counts as zero (attention/methods/roco/steady_scores.cc).
+/// Returns minus the standard deviation of the attention that a row received from single query
+/// rows. A variance that is so small that it may consist of rounding errors counts as zero
+/// (attention/methods/roco/steady_scores.cc).
 LH_BOTH float steadiness_of(float sum, float square, float seen) {
   const double mean = static_cast<double>(sum / seen);
   const double variance = static_cast<double>(square / seen) - square_of(mean);
@@ -40,7 +41,8 @@ LH_PHASES void steady_scores(const Block& block, SelectShared& s, const SteadyTa
   block.each([&](int t) {
     for (int64_t i = t; i < judged; i += kBlockThreads) {
       scores[i] =
-          steadiness_of(sums[i], squares[i], seen[i]);  // scratch until the threshold is found
+          // Scratch until the threshold has been found.
+          steadiness_of(sums[i], squares[i], seen[i]);
     }
   });
   const KeyThreshold best = find_threshold(block, s, judged, task.feasible,

@@ -10,13 +10,14 @@
 namespace longhaul {
 namespace {
 
-/// Bound of the variance that rounding alone can cause for equal numbers, as a share of their
-/// squared mean. A sum of n numbers in f32 is off by up to n / 2 units of 2^-24. The mean's error
-/// counts twice, that of the squares once. 16 more units cover the heads of each row: a key seen by
-/// one row has no variance.
+/// Returns an upper bound of the variance that rounding errors can cause for equal numbers, divided
+/// by the square of their mean. A sum of n numbers in f32 has a relative error of at most n / 2
+/// units of 2^-24. The error of the mean occurs twice in the variance, and the error of the mean
+/// square once. Another 16 units allow for the sum over the heads, so that the variance of a row
+/// that was seen only once counts as zero.
 double rounding_share(float rows) { return (16 + 2 * double{rows}) * 0x1p-24; }
 
-/// Minus the standard deviation of the attention that a row received.
+/// Returns minus the standard deviation of the attention that a stored row received.
 float steadiness_of(float sum, float square, float seen) {
   const double mean = sum / seen;
   const double variance = square / seen - mean * mean;
@@ -46,7 +47,7 @@ void steady_scores(const SteadyList& list, Array<float>& scratch) {
   }
   std::copy(steadiness.begin(), steadiness.end(), means.begin());
   ScoreThreshold<float> threshold =
-      threshold_reordering(means, rule.feasible);  // `scores` is scratch until here
+      threshold_reordering(means, rule.feasible);  // `scores` was scratch until here
   std::fill_n(host(scores).begin(), rows, std::numeric_limits<float>::infinity());
   for (size_t i = 0; i < sums.size(); ++i) {
     const float x = steadiness[i];

@@ -12,7 +12,8 @@
 namespace longhaul {
 namespace {
 
-/// Groups [first, end) of S rows, counted from the context's first token.
+/// A range of row groups [first, end). A group has S rows, and groups are numbered from the
+/// context's first token.
 struct Groups {
   int64_t first = 0, end = 0;
   int64_t count() const { return end - first; }
@@ -27,7 +28,8 @@ class Choice {
     there_ = has(kChooseAntidiagonals, *call.queue);
   }
 
-  /// Returns false if the device does not implement the operations.
+  /// Selects blocks by the row groups `all`. Returns false if the device does not implement the
+  /// operations.
   bool run(const Groups& all) {
     if (!call_.queue->on_host() && !(there_ && lay_out_queries({all.first, all.first}))) {
       return false;
@@ -57,8 +59,8 @@ class Choice {
     }
   }
 
-  /// Computes masses: attention of row groups to every block of keys, by the softmax of their
-  /// antidiagonal sums over the groups of keys up to their own.
+  /// Computes masses: for each row group, the softmax of its antidiagonal sums over the key groups
+  /// up to its own, summed per block of keys.
   void weigh(const Groups& some) {
     const int width = rule_.stride * call_.head_dim;
     const int64_t rows = some.count(), blocks = block_count(some.end, per_block_);
@@ -70,18 +72,18 @@ class Choice {
     call.lse = m_.lse.resize(*call.queue, rows * call.heads);
     call.head_dim = width;
     call.scale = static_cast<float>(call_.scale / (rule_.stride * rule_.norm));
-    call.cap = 0;  // a cap applies to single logits; these are sums of several
+    call.cap = 0;  // a cap applies to single logits, but these are sums of S logits
     int64_t numbers = 0;
     for (const AntidiagonalHeads& h : heads_) numbers += rows * h.head_count * blocks;
     View<float> mass = m_.mass.resize(*call.queue, numbers);
     m_.segments.clear();
-    m_.segments.reserve(heads_.size());  // tasks point into it
+    m_.segments.reserve(heads_.size());  // tasks contain pointers to its elements
     m_.tasks.clear();
     m_.masses.clear();
     for (const AntidiagonalHeads& h : heads_) {
       KeySegment& keys = m_.segments.emplace_back();
       keys.rows = h.keys;
-      keys.rows.page_rows /= rule_.stride;  // S consecutive keys of a page act as one
+      keys.rows.page_rows /= rule_.stride;  // S consecutive keys of a page become one key
       keys.rows.head_dim = width;
       keys.count = some.end;
       m_.tasks.push_back(
@@ -92,8 +94,8 @@ class Choice {
     block_mass(call, m_.tasks, per_block_, m_.masses);
   }
 
-  /// On a device the result is bf16, for its products. Row g of head h consists of rows first * S +
-  /// g * S + S - 1, ..., first * S + g * S.
+  /// Concatenates the queries of each group in reverse order: vector g of a head consists of rows
+  /// first * S + g * S + S - 1, ..., first * S + g * S. On a device the result is bf16.
   bool lay_out_queries(const Groups& some) {
     const int dim = call_.head_dim, heads = call_.heads, stride = rule_.stride;
     const int64_t numbers = some.count() * heads * stride * dim;
@@ -122,7 +124,7 @@ class Choice {
     return true;
   }
 
-  /// Selects the blocks of every head and tile covered by the groups.
+  /// Selects the blocks of every head, for the tiles that contain the groups.
   void choose(const Groups& some, const AntidiagonalHeads& heads, View<const float> masses) {
     const int64_t blocks = block_count(some.end, per_block_);
     const int64_t first_tile = some.first / per_block_, last_tile = (some.end - 1) / per_block_;
@@ -140,15 +142,16 @@ class Choice {
         for (size_t b = 0; b < scores.size(); ++b) scores[b] += row[b];
       }
       const double share = heads.shares[static_cast<size_t>(head)];
-      // A share of 1 takes all blocks: sums that are rounded up must not exclude one.
+      // With a share of 1, all blocks are selected, although rounding errors may let fewer blocks
+      // reach the sum.
       const double wanted = share >= 1 ? INFINITY : share * static_cast<double>(to - from);
       const int64_t at = head * grid_.tiles() + tile - grid_.first_tile();
       mark_best(view, wanted, worker, host(heads.seen.part(at * grid_.blocks(), grid_.blocks())));
     });
   }
 
-  /// Marks the first and the last block, then the best of the others while the sum so far is below
-  /// `wanted`.
+  /// Marks the first and the last block, and then the other blocks with the highest scores until
+  /// the sum of all marked scores reaches `wanted`.
   void mark_best(View<float> view, double wanted, AntidiagonalMemory::Worker& worker,
                  std::span<uint8_t> seen) {
     const auto scores = host(view);
@@ -177,7 +180,7 @@ class Choice {
   std::span<const AntidiagonalHeads> heads_;
   AntidiagonalMemory& m_;
   int per_block_ = 0;   ///< number of groups per block
-  bool there_ = false;  ///< the device selects
+  bool there_ = false;  ///< whether the device selects the blocks
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
-// Chooses blocks of keys for a tile by the scores of their antidiagonals
-// (attention/methods/xattention/antidiagonal_blocks.h). One thread block runs the code in phases
-// (block.h).
+// Selects the key blocks that a tile of query rows sees by XAttention's scores
+// (attention/methods/xattention/antidiagonal_blocks.h), in one thread block. The code consists of
+// phases between barriers (ops/core/gpu/block.h).
 
 #include <cmath>
 
@@ -9,19 +9,19 @@
 
 namespace longhaul::cuda {
 
-/// The query heads of one KV head. Each tile chooses blocks by the attention of its row groups.
+/// The query heads that share one KV head. Groups are groups of S query rows.
 struct AntidiagonalTask {
-  const float* masses;   ///< [groups, head_count, blocks]
+  const float* masses;   ///< [groups, head_count, blocks]: scores of single row groups
   const double* shares;  ///< [head_count]
   uint8_t* seen;         ///< [head_count, tiles, grid blocks]: the result
   float* scores;         ///< [head_count, tiles, grid blocks] scratch
   int32_t* chosen;       ///< [head_count, tiles, grid blocks] scratch
   int32_t head_count;
-  int32_t per_block;  ///< groups per block
-  /// Range of existing groups, counted from the context's first token.
+  int32_t per_block;  ///< number of groups per tile
+  /// Range of groups in `masses`, numbered from the context's first token.
   int64_t first_group, end_group;
-  int64_t blocks;  ///< number of blocks for which `masses` has values
-  /// First tile, number of tiles and number of blocks (columns) of the grid.
+  int64_t blocks;  ///< number of blocks in `masses`
+  /// The first tile of the grid, its number of tiles, and its number of blocks.
   int64_t first_tile, tiles, columns;
 
   LH_BOTH int64_t first() const { return first_group / per_block; }
@@ -35,8 +35,7 @@ struct AntidiagonalShared {
   };
 };
 
-/// Chooses blocks for query head `head` and the tile with number `at` among the tiles that have
-/// groups.
+/// Selects blocks for query head `head` and tile first() + at.
 template <class Block>
 LH_PHASES void choose_antidiagonals(const Block& block, AntidiagonalShared& s,
                                     const AntidiagonalTask& task, int head, int64_t at) {
@@ -55,7 +54,8 @@ LH_PHASES void choose_antidiagonals(const Block& block, AntidiagonalShared& s,
       scores[b] = sum;
     }
   });
-  // Selects the first and the last block, and then the best other blocks until they hold `wanted`.
+  // The first block and the tile's own block are always selected. Then the blocks with the highest
+  // scores are selected until all selected blocks hold `wanted`.
   const double share = task.shares[head];
   const double wanted = share >= 1 ? INFINITY : share * static_cast<double>(to - from);
   const double forced = static_cast<double>(scores[0] + (tile > 0 ? scores[tile] : 0.0f));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// One thread per piece of eight elements. A vector has `each` pieces.
+/// There is one thread per eight elements. `each` is the number of threads per vector.
 __global__ void __launch_bounds__(kThreads)
     lay_out_kernel(const float4* q, int64_t pieces, int stride, int heads, int each, uint4* out) {
   const int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x;
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads)
   out[i] = {bf16_pair(a.x, a.y), bf16_pair(a.z, a.w), bf16_pair(b.x, b.y), bf16_pair(b.z, b.w)};
 }
 
-/// One thread block per query head (x) and tile (y) of every KV head (z).
+/// Selects blocks, with one thread block per query head (x), tile (y) and KV head (z).
 __global__ void __launch_bounds__(kBlockThreads, 2)
     choose_antidiagonals_kernel(const AntidiagonalTask* tasks) {
   __shared__ AntidiagonalShared shared;

@@ -1,6 +1,7 @@
-// XAttention (docs/methods/xattention.md): blocks of 128 x 128 are scored by their antidiagonals
-// (attention/methods/xattention/antidiagonal_blocks.h). Every block of rows takes the best key
-// blocks until they hold a share tau of its scores.
+// XAttention (docs/methods/xattention.md): blocks of 128 query rows and 128 keys are scored by the
+// sums of their antidiagonals (attention/methods/xattention/antidiagonal_blocks.h). Every tile of
+// 128 rows sees the key blocks with the highest scores, until they hold the share tau of its
+// scores.
 
 #include "attention/methods/xattention/antidiagonal_blocks.h"
 #include "attention/methods/xattention/head_thresholds.h"
@@ -69,7 +70,7 @@ class XAttention final : public SparsePrefill {
   ModelShape shape_;
   AntidiagonalRule rule_;
   HeadThresholds thresholds_;
-  // Memory of a step.
+  // Buffers of a step.
   std::vector<AntidiagonalHeads> heads_;
   AntidiagonalMemory memory_;
 };

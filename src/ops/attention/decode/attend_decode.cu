@@ -1,7 +1,7 @@
-// Attention of few rows (decode): up to 8 (row, head) rows against a range of the keys. Each warp
-// loads 16 keys at a time into its own shared memory, several tiles ahead. Warps wait for each
-// other only at the end, when their sums are added in order. If a unit's keys are split, the part
-// that arrives last adds all parts in order.
+// Attention of few rows (decode): up to 8 flat rows (queries of one head of one query row) against
+// a range of the keys. Each warp loads 16 keys at a time into its own shared memory, several tiles
+// ahead. Warps wait for each other only at the end, when their sums are added in order. If a unit's
+// keys are split, the part that arrives last adds all parts in order.
 
 #include <algorithm>
 #include <type_traits>

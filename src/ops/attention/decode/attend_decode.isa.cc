@@ -43,7 +43,7 @@ struct Decode : Scratch {
   const HostCall& call;
   const FlatRows flat;
   int dim;   // head_dim rounded up to 16
-  int rows;  // number of (row, head) rows
+  int rows;  // number of flat rows
   Group groups[2];
   Group* now = &groups[0];
   Group* next = &groups[1];            // the following group, prefetched meanwhile

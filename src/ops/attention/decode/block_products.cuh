@@ -1,49 +1,52 @@
 #pragma once
-// Products with keys and values in Q8_0 and Q4_0. Tiles of 16 rows are in shared memory as stored.
-// The integers of a block are exact in bf16 and are multiplied without their scale. For a key, the
-// sum of each block is multiplied by the block's scale. For a value, the scale is multiplied into
-// the weight of the value first (as in ops/attention/decode/decode_blocks.h).
+// Multiplies queries and weights by keys and values in Q8_0 and Q4_0, in the decode kernel. Tiles
+// of 16 rows are in shared memory as stored. The integers of a block are exact in bf16 and are
+// multiplied without their scale. For a key, the sum over each block is then multiplied by the
+// block's scale. For a value, the softmax weight of the token is first multiplied by the scale (as
+// in ops/attention/decode/decode_blocks.h).
 //
-// The order of the terms of a sum is arbitrary, so each lane reads adjacent elements. From every 16
-// elements of a query and of a key, a lane reads the four that begin at 4 * (lane % 4). From every
-// 16 elements of a value, it reads the two that begin at 2 * (lane / 4).
+// The terms of a sum may be added in any order, so each lane reads adjacent elements. In each group
+// of 16 elements of a query or a key, a lane reads the four that begin at 4 * (lane % 4). In each
+// group of 16 elements of a value, it reads the two that begin at 2 * (lane / 4).
 //
-// The nibbles of Q4_0 are converted to their value plus 136. The sum of a key's products therefore
-// starts at -136 times the sum of the query (DecodeRows::less). For values, another product
-// subtracts 136 times the sum of the weights.
+// Each nibble of Q4_0 is converted to the number that it represents plus 136. The sum for a key
+// therefore starts at -136 times the sum of the query's elements (DecodeRows::less). For values,
+// another matrix product subtracts 136 times the sum of the weights.
 
 #include "ops/attention/decode/decode_rows.cuh"
 #include "ops/attention/decode/decode_tiles.cuh"
 
 namespace longhaul::cuda {
 
-/// Computes a * b + c for two pairs of bf16 at once.
+/// Computes a * b + c for two pairs of bf16 in one instruction.
 __device__ __forceinline__ uint32_t multiply_add_pair(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t d;
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }
 
-/// Converts two signed bytes to bf16. The bytes are the low halves of two 16-bit words, and the
-/// high halves are ignored. The result is computed as 128 + (low seven bits) - 128, or - 256 for a
-/// negative byte. bf16 represents all of these numbers exactly.
+/// Converts two signed bytes to bf16. The bytes are the low bytes of the two 16-bit halves of x,
+/// and the high bytes are ignored. The result is computed as (128 + low seven bits) - 128 for a
+/// byte that is not negative, and as (128 + low seven bits) - 256 for a negative byte. bf16
+/// represents all of these numbers exactly.
 __device__ __forceinline__ uint32_t bf16_of_bytes(uint32_t x) {
   const uint32_t low = masked_with(x, 0x007f007fu, 0x43004300u);
   const uint32_t high = masked_with(x, 0x00800080u, 0x43004300u);
   return multiply_add_pair(high, 0xbf80bf80u, low);
 }
 
-/// Loads four bytes from offset `at` of a row. The row begins at a multiple of 4 bytes. `between`
-/// is true if the offset is not a multiple of 4, which is the case in every second block.
+/// Loads the four bytes at offset `at` of a row that begins at a multiple of 4 bytes. `between` is
+/// true if `at` is not a multiple of 4, which is the case in every second block.
 __device__ __forceinline__ uint32_t four_bytes(uint32_t row, int at, bool between) {
   const SharedRow bytes{row};
   if (!between) return bytes.word(at);
   return __byte_perm(bytes.word(at - 2), bytes.word(at + 2), 0x5432);
 }
 
-/// Loads the elements of one block of a key that lane `quarter` (of four) multiplies in two
-/// products. The first product uses the first and third of each four elements, the second product
-/// uses the second and fourth.
+/// Loads the elements of one block of a key that a lane multiplies in two matrix products.
+/// `quarter` is the lane's number among the four lanes that read the key. From each group of four
+/// adjacent elements, the first product uses the first and third, and the second product the second
+/// and fourth.
 template <PageType T>
 __device__ __forceinline__ void key_numbers(uint32_t row, int block, int quarter,
                                             uint32_t (&x)[4]) {
@@ -64,8 +67,8 @@ __device__ __forceinline__ void key_numbers(uint32_t row, int block, int quarter
   }
 }
 
-/// Computes the dot products of the queries and 16 keys in consecutive rows. A row has a multiple
-/// of 64 elements, so it begins at a word.
+/// Computes the dot products c of the queries and 16 keys in consecutive rows. Each row begins at a
+/// multiple of 4 bytes, because it has a multiple of 64 elements.
 template <PageType T, int D>
 __device__ __forceinline__ void multiply_keys(const DecodeRows<D, true>& rows, uint32_t keys,
                                               float (&c)[4]) {
@@ -94,7 +97,7 @@ __device__ __forceinline__ void multiply_keys(const DecodeRows<D, true>& rows, u
   }
 }
 
-/// Sets the scales of slots without a key to zero. The bytes of such slots are undefined.
+/// Sets the scales to zero in slots that hold no key. The bytes in such slots are undefined.
 template <PageType T, int D>
 __device__ __forceinline__ void clear_absent(uint32_t values, const int32_t* offsets) {
   const int lane = threadIdx.x % 32;
@@ -108,14 +111,14 @@ __device__ __forceinline__ void clear_absent(uint32_t values, const int32_t* off
   __syncwarp();
 }
 
-/// Multiplies 16 values in consecutive rows by the weights c, and adds the products to rows.o.
+/// Multiplies 16 values in consecutive rows by the weights c, and adds the results to rows.o.
 template <PageType T, int D>
 __device__ __forceinline__ void add_values(DecodeRows<D, true>& rows, uint32_t values,
                                            const float (&c)[4]) {
   constexpr int kPitch = D / 32 * kBlockBytes<T>;
   const int column = threadIdx.x % 32 / 4, quarter = threadIdx.x % 4;
   const uint32_t scaled[2] = {values + column * kPitch, values + (column + 8) * kPitch};
-  // The lane reads rows 2 * quarter and 2 * quarter + 1, and the rows 8 further on.
+  // This lane reads values 2 * quarter, 2 * quarter + 1, 2 * quarter + 8 and 2 * quarter + 9.
   const uint32_t pairs[2] = {values + 2 * quarter * kPitch, values + (2 * quarter + 8) * kPitch};
 #pragma unroll
   for (int block = 0; block < D / 32; ++block) {
@@ -133,7 +136,8 @@ __device__ __forceinline__ void add_values(DecodeRows<D, true>& rows, uint32_t v
     }
 #pragma unroll
     for (int t = 0; t < 2; ++t) {
-      uint32_t a[4];  // elements t and 16 + t from 2 * column on, for two values each
+      uint32_t a[4];  // elements 2 * column + t and 2 * column + 16 + t of the block, for two
+                      // values each
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         a[i] = T == PageType::kQ8_0 ? bf16_of_bytes(bytes[i / 2][i % 2] >> (8 * t))

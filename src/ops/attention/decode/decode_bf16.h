@@ -1,9 +1,10 @@
 #pragma once
-// Selects the implementation of DecodeBf16 for the instruction-set level. DecodeBf16 multiplies
-// decode query rows by groups of at most 64 keys and values in bf16. It reads stored rows directly,
-// either in BF16 or in block formats that are expanded in registers. Queries and weights are split
-// into two bf16 terms (value = high + low). Therefore only keys and values lose precision by
-// rounding to bf16. Keys that are rotated first are rounded twice. For *.isa.cc only.
+// Selects the implementation of DecodeBf16 for the instruction-set level. DecodeBf16 multiplies the
+// query rows of decoding by groups of at most 64 keys and values in bf16. It reads the stored rows
+// directly. They are in bf16, or in a block format that is expanded in registers. Each query
+// element and softmax weight is split into two bf16 terms (x = high + low), so that only keys and
+// values lose precision. Keys that are rotated on read are rounded to bf16 twice. Include this only
+// in *.isa.cc files, which are compiled once per instruction set.
 
 #include "ops/attention/decode/decode_pairs.h"
 #include "ops/attention/decode/decode_terms.h"
@@ -16,7 +17,7 @@ using DecodeBf16 = DecodeTiles;
 #elif defined(__AVX512BF16__)
 using DecodeBf16 = DecodePairs;
 #else
-/// Placeholder for levels without bf16 products. It supports no head size.
+/// Placeholder for levels that cannot multiply bf16. It supports no head size.
 class DecodeBf16 {
  public:
   static constexpr int kKeys = 64;

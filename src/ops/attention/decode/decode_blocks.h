@@ -1,8 +1,9 @@
 #pragma once
 // Reads blocks of Q4_0 for decode_pairs.h. The integers of a block are exact in bf16 and are
-// multiplied without the scale. The sum of each block of a key is multiplied by its scale. The
-// scale of a value's block is multiplied into the weight of the value. No intermediate result is
-// therefore rounded. For *.isa.cc only.
+// multiplied without the scale. For a key, the sum over each block is multiplied by the block's
+// scale. For a value, the scale of the block is multiplied into the softmax weight of the token. No
+// element is therefore rounded before it is multiplied. Include this only in *.isa.cc files, which
+// are compiled once per instruction set.
 
 #include "ops/attention/decode/decode_terms.h"
 
@@ -11,12 +12,12 @@ namespace longhaul::LH_ISA {
 #if defined(__AVX512BF16__)
 template <DType T>
 inline constexpr bool kInBlocks = T == DType::Q4_0;
-/// Bytes of 32 stored elements. In block formats, this is the size of a block.
+/// Size in bytes of 32 stored elements. In block formats, this is one block.
 template <DType T>
 inline constexpr int kBytesOf32 = kInBlocks<T> ? 18 : 64;
 
-/// Returns a table of the bf16 values of all nibbles. Each value is stored twice, so bit 4 of an
-/// index has no influence.
+/// Returns a table of the numbers that nibbles represent, in bf16. Each number is stored twice, so
+/// that bit 4 of an index has no effect.
 static inline __m512i half_byte_numbers() {
   alignas(64) static constexpr uint16_t kNumbers[32] = {
       0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80,   // -8 to -1
@@ -39,7 +40,8 @@ static inline __m512i load_numbers(const std::byte* p) {
   }
 }
 
-/// Loads the elements of two rows interleaved, in the order that pair_element() describes.
+/// Loads the 32 elements at `first` and the 32 at `second` interleaved, in the order that
+/// pair_element() describes.
 template <DType T>
 static inline void load_number_pairs(const std::byte* first, const std::byte* second,
                                      __m512bh pairs[2]) {
@@ -58,13 +60,14 @@ static inline void load_number_pairs(const std::byte* first, const std::byte* se
   }
 }
 
-/// Returns the index within a row of element t as loaded by load_number_pairs().
+/// Returns which element of a row load_number_pairs() loads at place t.
 static inline int pair_element(DType type, int t) {
   return type == DType::Q4_0 ? t : unpacked_element(t);
 }
 
-/// Returns the scales of eight blocks. They are inserted one by one, because a vector load would
-/// stall on memory that was just written in pieces.
+/// Returns the scale at byte `at` of each of eight rows, beginning with row `begin`. The scales are
+/// inserted into the register one by one. If they were first written to memory, a vector load of
+/// them would stall.
 static inline __m128i eight_scales(const std::byte* const* rows, int begin, int count, int at) {
   const auto scale = [&](int i) {
     uint16_t half;
@@ -81,8 +84,8 @@ static inline __m128i eight_scales(const std::byte* const* rows, int begin, int 
   return _mm_insert_epi16(halves, scale(7), 7);
 }
 
-/// Writes the scale of each block of row i to scales[block * stride + i], for i below `count`.
-/// Entries from `count` to the next multiple of 16 are filled with scales of other rows.
+/// Writes the scale of each block of row i to scales[block * stride + i], for each i < count. The
+/// entries from `count` to the next multiple of 16 get a finite number.
 template <DType T>
 static inline void load_scales(const std::byte* const* rows, int count, int blocks, int stride,
                                float* scales) {

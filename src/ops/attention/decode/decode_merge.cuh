@@ -1,6 +1,6 @@
 #pragma once
-// Merges the parts of a decode unit. The keys of a unit are divided into parts, one per thread
-// block. The thread block that finishes last merges all parts.
+// Merges the results of the parts of a decode unit. The keys of a unit are split into parts, one
+// per thread block. The thread block that finishes last merges all parts.
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/mma.cuh"
@@ -8,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Returns whether this part is the last one of the unit to finish. If so, everything that the
-/// other parts wrote is visible.
+/// Returns whether this part of the unit is the last one to finish. If so, the thread block can
+/// read everything that the other parts wrote.
 __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitRecord& unit) {
   __shared__ int last;
   __syncthreads();
@@ -17,29 +17,31 @@ __device__ __forceinline__ bool arrives_last(const AttendArgs& a, const UnitReco
     int32_t* const counter = a.counters + unit.counter;
     __threadfence();
     last = atomicAdd(counter, 1) == unit.parts - 1;
-    if (last) *counter = 0;  // the next launch expects zeros
+    if (last) *counter = 0;  // the next launch requires zeros
     __threadfence();
   }
   __syncthreads();
   return last;
 }
 
-/// Consecutive parts of a unit that are merged together. They are in global or shared memory.
+/// Partial results of consecutive parts of a unit that are merged together. They are in global or
+/// shared memory.
 struct MergedParts {
   const float* first;
-  int flat, parts, stride;  ///< rows per part, number of parts, floats per part
+  int flat, parts, stride;  ///< flat rows per part, number of parts, floats between parts
 };
 
-/// Reads a float that may be in shared memory or may have been written by another thread block.
+/// Reads a float from shared memory, or from global memory where another thread block may have
+/// written it.
 __device__ __forceinline__ float read_anywhere(const float* from) {
   float x;
   asm volatile("ld.relaxed.gpu.f32 %0, [%1];" : "=f"(x) : "l"(from) : "memory");
   return x;
 }
 
-/// Computes the factors that convert the parts' sums to rows of `out`, and writes them to `weights`
-/// [flat][parts] in shared memory. The kMostMerged floats from weights + kMostMerged on are
-/// scratch. One warp handles one row.
+/// Computes, for each flat row, the factors by which the sums of the parts are multiplied to give
+/// the row's output. Writes them to `weights` [flat][parts] in shared memory. The kMostMerged
+/// floats from weights + kMostMerged on are scratch memory. One warp handles one row.
 template <int D, int kWarps>
 __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecord& whole,
                                             const MergedParts& of, float* weights) {
@@ -71,13 +73,14 @@ __device__ __forceinline__ void weigh_parts(const AttendArgs& a, const UnitRecor
 }
 
 /// Adds the parts of a unit in a fixed order, independent of which part finished last. `memory` is
-/// the whole shared memory of the thread block. As many parts as fit are loaded into it at once, so
-/// a thread waits once per batch. Loads into registers would allow fewer loads at a time.
+/// the whole shared memory of the thread block. As many parts as fit into it are loaded together,
+/// so that a thread waits only once for all of them. Registers could hold fewer loads at a time.
 template <int D, int kWarps>
 __device__ __forceinline__ void merge_parts(const AttendArgs& a, const UnitRecord& unit,
                                             float* memory) {
   constexpr int kThreads = 32 * kWarps;
-  constexpr int kItems = (kDecodeUnitRows * (D / 4) + kThreads - 1) / kThreads;  // items per thread
+  // A thread adds up to kItems groups of four floats.
+  constexpr int kItems = (kDecodeUnitRows * (D / 4) + kThreads - 1) / kThreads;
   const int flat = unit.row_count * unit.head_count, parts = unit.parts;
   const auto stride = static_cast<int>(part_floats(flat, D));
   const float* const first = a.partial + unit.partial - int64_t{unit.part} * stride;

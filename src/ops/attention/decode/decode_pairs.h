@@ -1,7 +1,8 @@
 #pragma once
-// Implements DecodeBf16 (decode_bf16.h) with vector instructions that multiply pairs of bf16. They
-// process twice as many elements per instruction as f32. Elements of block formats are integers
-// from a look-up table (decode_blocks.h). For *.isa.cc only.
+// Implements DecodeBf16 (decode_bf16.h) with vector instructions that multiply pairs of bf16. These
+// process twice as many elements as f32 instructions. In block formats, a table yields the bf16
+// numbers of the nibbles (decode_blocks.h). Include this only in *.isa.cc files, which are compiled
+// once per instruction set.
 
 #include <cstddef>
 #include <cstring>
@@ -16,15 +17,15 @@ namespace longhaul::LH_ISA {
 #if defined(__AVX512BF16__)
 class DecodePairs {
  public:
-  static constexpr int kKeys = 64;  ///< keys per group
+  static constexpr int kKeys = 64;  ///< largest number of keys per group
 
   static bool serves(int dim) { return dim % 32 == 0; }
 
   struct Scratch {
-    uint16_t* queries;  ///< [rows][high, low][dim]
-    uint16_t* weights;  ///< [rows][blocks of a value, or 1][high, low][kKeys]
-    float* scales;      ///< [blocks, kKeys] for keys or values
-    float* out;         ///< [rows, dim], elements in the order of pair_element()
+    uint16_t* queries;  ///< [rows][high, low terms][dim]
+    uint16_t* weights;  ///< [rows][blocks][high, low terms][kKeys]; 1 block if values are bf16
+    float* scales;      ///< [blocks, kKeys] scales of the keys or of the values
+    float* out;         ///< [rows, dim] output sums, elements in the order of pair_element()
 
     Scratch(ScratchLayout& layout, int padded_dim) {
       const size_t dim = static_cast<size_t>(padded_dim);
@@ -43,15 +44,15 @@ class DecodePairs {
   static void begin() {}
   static void end() {}
 
-  /// Sets the types of the rows that later calls read. in_bf16() must be true for both types, and
-  /// all calls must use the same type of values.
+  /// Sets the types of the keys and values that later calls read. in_bf16() must be true for both
+  /// types. All calls must use the same type of values.
   void read_as(DType keys, DType values) {
     value_type_ = values;
     score_ = pick_bf16<ScoreKeys>(keys, rows_);
     add_ = pick_bf16<AddValues>(values, rows_);
   }
 
-  /// Loads queries [rows, dim] in f32.
+  /// Loads the queries [rows, dim], which are in f32.
   void load_queries(const float* queries) {
     for (int m = 0; m < rows_; ++m) {
       uint16_t* terms = s_.queries + 2 * m * dim_;
@@ -61,9 +62,9 @@ class DecodePairs {
     }
   }
 
-  /// Computes weights[m * kKeys + i] as the dot product of query m and key i, for i below `count`.
+  /// Computes weights[m * kKeys + i] as the dot product of query m and key i, for each i < count.
   /// Entries from `count` to the next multiple of 16 are unspecified. Also prefetches the rows
-  /// `ahead`, which are read later.
+  /// `ahead`, which the caller reads later.
   void score(const std::byte* const* key, int /*row_bytes*/, int count, float* weights,
              const RowsAhead& ahead) {
     score_({*this, key, count, weights, nullptr, ahead});
@@ -75,9 +76,9 @@ class DecodePairs {
     for (int t = 0; t < dim_; t += kLanes) store(out + t, load(out + t) * splat(factor));
   }
 
-  /// Adds weights[m * kKeys + i] * value[i] to the output sums of row m, for i below `count`.
-  /// Weights from `count` to kKeys must be zero. Also prefetches the rows `ahead`, which are read
-  /// later.
+  /// Adds weights[m * kKeys + i] * value[i] to the output sums of row m, for each i < count.
+  /// Weights from `count` to kKeys must be zero. Also prefetches the rows `ahead`, which the caller
+  /// reads later.
   void add_values(const std::byte* const* value, int count, const float* weights,
                   const RowsAhead& ahead) {
     add_({*this, value, count, nullptr, weights, ahead});
@@ -95,10 +96,10 @@ class DecodePairs {
  private:
   struct Group {
     const DecodePairs& decode;
-    const std::byte* const* row;  // keys or values
+    const std::byte* const* row;  // stored keys or stored values
     int count;
-    float* scores;         // [rows, kKeys], when scoring keys
-    const float* weights;  // [rows, kKeys], when adding values
+    float* scores;         // [rows, kKeys]; used when scoring keys
+    const float* weights;  // [rows, kKeys]; used when adding values
     RowsAhead ahead;
   };
 
@@ -154,13 +155,15 @@ class DecodePairs {
   struct AddValues {
     static void run(const Group& g) {
       split_weights<T>(g);
-      constexpr int kAtOnce = M <= 3 ? 2 : 1;  // groups of 32 elements, with 2 or 4 sums per row
+      constexpr int kAtOnce = M <= 3 ? 2 : 1;  // number of groups of 32 elements that are processed
+                                               // together, with 2 registers of sums per group and
+                                               // row
       int t = 0;
       for (; t + 32 * kAtOnce <= g.decode.dim_; t += 32 * kAtOnce) at<kAtOnce>(g, t);
       for (; t < g.decode.dim_; t += 32) at<1>(g, t);
     }
 
-    /// Processes elements [t, t + 32 * N) of all keys.
+    /// Processes elements [t, t + 32 * N) of all values.
     template <int N>
     static void at(const Group& g, int t) {
       const int dim = g.decode.dim_;
@@ -170,7 +173,8 @@ class DecodePairs {
         for (int n = 0; n < 2 * N; ++n) sum[m][n] = _mm512_loadu_ps(out + m * dim + 16 * n);
       }
       for (int i = 0; i < g.count; i += 2) {
-        const int second = i + 1 < g.count ? i + 1 : i;  // beyond `count`, its weight is zero
+        // If i is the last row, `second` is the same row, with a weight of zero.
+        const int second = i + 1 < g.count ? i + 1 : i;
         if (t == 0) {
           prefetch_bytes(g.ahead.rows[i], g.ahead.bytes);
           prefetch_bytes(g.ahead.rows[second], g.ahead.bytes);
@@ -194,15 +198,15 @@ class DecodePairs {
     }
   };
 
-  /// Returns the address of row m's weights for a block of the values: first the high terms, then
-  /// the low terms.
+  /// Returns the address of row m's weights for block `block` of the values: first their high
+  /// terms, then their low terms.
   template <DType T>
   uint16_t* terms_of(int m, int block) const {
     return s_.weights + 2 * kKeys * (kInBlocks<T> ? m * (dim_ / 32) + block : m);
   }
 
-  /// Multiplies the weights by the scales of every block and splits the products into two bf16
-  /// terms.
+  /// Splits each softmax weight into two bf16 terms. For block formats, first multiplies the weight
+  /// by the scale of each block.
   template <DType T>
   static void split_weights(const Group& g) {
     const DecodePairs& decode = g.decode;

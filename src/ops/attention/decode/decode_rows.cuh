@@ -1,11 +1,11 @@
 #pragma once
-// Attention of one warp in the decode kernel. A (row, head) row is the query of one head of one
-// row. A unit is the work of one thread block (attend_records.h). A warp computes eight (row, head)
-// rows at a time. It processes the keys in tiles of 16, with a running softmax and mma.sync. Keys
-// and values are the left operands of the products (K Q^T, then V^T P^T). The 16 rows of a product
-// are therefore keys or elements of values, and its eight columns are the (row, head) rows. If
-// eight query heads share a KV head, no column is empty. Each lane holds columns 2 * (lane % 4) and
-// 2 * (lane % 4) + 1 of rows lane / 4 and lane / 4 + 8.
+// Attention of one warp in the decode kernel. A flat row is the query of one head of one query row.
+// A unit is the work of one thread block (attend_records.h). A warp computes eight flat rows at a
+// time. It processes the keys in tiles of 16, with a running softmax and mma.sync. Keys and values
+// are the left operands of the matrix products (K Q^T, then V^T P^T). The 16 rows of a product are
+// therefore keys or elements of values, and its eight columns are the flat rows. With eight query
+// heads per KV head, a single query row fills all columns. Each lane holds columns 2 * (lane % 4)
+// and 2 * (lane % 4) + 1 of rows lane / 4 and lane / 4 + 8 of a product.
 
 #include "ops/attention/decode/half_bytes.h"
 #include "ops/attention/key_tile.cuh"
@@ -13,38 +13,41 @@
 
 namespace longhaul::cuda {
 
-/// Transposes an 8 x 8 matrix of bf16 values. Four lanes hold a row, with two values each.
+/// Transposes an 8 x 8 matrix of bf16. Four lanes hold a row, with two elements each.
 __device__ __forceinline__ uint32_t transposed(uint32_t pair) {
   uint32_t t;
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(t) : "r"(pair));
   return t;
 }
 
-/// Largest difference, in base 2, by which the reference logit may be below the largest logit.
-/// Softmax weights are computed relative to the reference logit, so a weight is at most 2^8. With
-/// this tolerance, the reference and the sums need not be updated for every larger logit.
+/// Largest allowed difference, in base 2, between the largest logit and the reference logit.
+/// Softmax weights are computed relative to the reference logit, so a weight is at most 2^8.
+/// Because of this tolerance, not every larger logit requires an update of the reference logit and
+/// a rescaling of the sums.
 inline constexpr float kLogitSlack = 8;
 
-/// State of a warp's (row, head) rows. From every 16 elements of a query, a lane holds four, as two
-/// pairs. If kByQuarters is true, these are the four elements that begin at 4 * (lane % 4). The
+/// State of a warp's flat rows. In each group of 16 elements of a query, a lane holds four, as two
+/// pairs. If kByQuarters is true, these are the four elements that begin at 4 * (lane % 4): the
 /// first pair holds the first and third of them, and the second pair holds the second and fourth.
 /// block_products.cuh multiplies keys in this order. If kByQuarters is false, the first pair begins
 /// at element 2 * (lane % 4), and the second pair begins 8 elements later.
 template <int D, bool kByQuarters>
 struct DecodeRows {
   uint32_t q[D / 16][2];
-  float o[D / 16][4] = {};                  ///< sums of weights times values
-  float less[kByQuarters ? D / 32 : 1][2];  ///< initial value of key sums (block_products.cuh)
+  float o[D / 16][4] = {};                  ///< sums of softmax weights times values
+  float less[kByQuarters ? D / 32 : 1][2];  ///< initial value of the keys' dot products
+                                            ///< (block_products.cuh)
   float top[2] = {-INFINITY, -INFINITY};    ///< reference logits, unscaled
-  float high[2] = {-INFINITY, -INFINITY};   ///< a logit above this threshold changes the reference
+  float high[2] = {-INFINITY, -INFINITY};   ///< unscaled logits above this threshold require a new
+                                            ///< reference logit
   float sum[2] = {0, 0};                    ///< this lane's contribution to the denominators
   const float* queries = nullptr;           ///< the query array from which q was loaded
-  bool mixed = false;                       ///< whether q is Hadamard-rotated
+  bool mixed = false;                       ///< whether q has been Hadamard-rotated
 
   static constexpr int kOwn = kByQuarters ? 4 : 2, kNext = kByQuarters ? 2 : 8;
 
-  /// Loads the queries of the unit's (row, head) rows from `from`, which has `heads` heads per row.
-  /// The queries of missing rows become zero.
+  /// Loads the queries of the unit's flat rows from the array `from` [rows, heads, D]. The queries
+  /// of missing rows become zero.
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
                                                int heads) {
     queries = from;
@@ -64,9 +67,9 @@ struct DecodeRows {
     order_queries();
   }
 
-  /// Like load_queries(), for Hadamard-rotated keys. The same transform is applied to every 32
-  /// elements of a query (ops/core/convert.h). `room` is scratch in shared memory for eight bf16
-  /// rows of kPitch<D> bytes.
+  /// Like load_queries(), for keys that are stored Hadamard-rotated. The same transform is applied
+  /// to each 32 elements of a query (ops/core/convert.h). `room` is shared memory for eight bf16
+  /// rows of kPitch<D> bytes, which serves as scratch memory.
   __device__ __forceinline__ void load_hadamard_queries(const float* from, const UnitRecord& unit,
                                                         int heads, uint32_t room) {
     queries = from;
@@ -99,13 +102,13 @@ struct DecodeRows {
     __syncwarp();
   }
 
-  /// Computes the dot products c of the queries and 16 bf16 keys [16, D] in shared memory. A row
-  /// has kPitch<D> bytes.
+  /// Computes the dot products c of the queries and 16 bf16 keys [16, D] in shared memory.
+  /// Consecutive keys begin kPitch<D> bytes apart.
   __device__ __forceinline__ void multiply_keys(uint32_t keys, float (&c)[4]) const {
     const int lane = threadIdx.x % 32;
     const uint32_t key = keys + lane % 16 * kPitch<D> + lane / 16 * 16;
-    // Two accumulators are used in turn, because a product must wait for the previous product with
-    // the same accumulator.
+    // Two accumulators alternate, because a product must wait for the previous product with the
+    // same accumulator.
     float odd[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int i = 0; i < 4; ++i) c[i] = 0;
@@ -119,8 +122,8 @@ struct DecodeRows {
     for (int i = 0; i < 4; ++i) c[i] += odd[i];
   }
 
-  /// Multiplies bf16 values [16, D] by the weights c, which weigh() computed, and adds the products
-  /// to o.
+  /// Multiplies bf16 values [16, D] in shared memory by the weights c, which weigh() computed, and
+  /// adds the results to o.
   __device__ __forceinline__ void add_values(uint32_t values, const float (&c)[4]) {
     const int lane = threadIdx.x % 32;
     const uint32_t p[2] = {transposed(bf16_pair(c[0], c[1])), transposed(bf16_pair(c[2], c[3]))};
@@ -133,9 +136,9 @@ struct DecodeRows {
     }
   }
 
-  /// Converts the dot products c of a tile's keys to softmax weights, and rescales the previous
-  /// sums if necessary. `edge` is true if some row of the unit does not see all keys of the tile.
-  /// `heads` is the number of heads of the unit.
+  /// Converts the dot products c of a tile's keys to softmax weights. If the reference logits must
+  /// rise, rescales the earlier sums. `edge` is true if some row of the unit does not see all keys
+  /// of the tile. `heads` is the number of heads of the unit.
   __device__ __forceinline__ void weigh(float (&c)[4], const int32_t* offsets, const TileInfo& info,
                                         int heads, bool edge, LogitForm logits) {
     const int lane = threadIdx.x % 32;
@@ -159,14 +162,14 @@ struct DecodeRows {
     }
   }
 
-  /// Returns the index of the element of a row (of D elements) whose sum is o[d][i] of this lane.
+  /// Returns which element of a row (of D elements) is summed in this lane's o[d][i].
   __device__ __forceinline__ static int number_of_sum(int d, int i) {
     const int column = threadIdx.x % 32 / 4;
     if (kByQuarters) return d / 2 * 32 + 2 * column + d % 2 + i / 2 * 16;
     return 16 * d + column + i / 2 * 8;
   }
 
-  /// Adds the denominators of all lanes. Call it after the last tile.
+  /// Adds the denominators of all lanes. Must be called after the last tile.
   __device__ __forceinline__ void finish() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -177,7 +180,7 @@ struct DecodeRows {
 
  protected:
   /// Raises the reference logits to the largest logits so far, including those in c, and rescales
-  /// the sums.
+  /// the sums and denominators.
   __device__ __forceinline__ void raise(const float (&c)[4], float scale) {
     float shrink[2];
 #pragma unroll
@@ -199,7 +202,8 @@ struct DecodeRows {
     }
   }
 
-  /// Reorders the queries to match the order of the keys' elements.
+  /// Reorders the query elements to the order in which the keys' elements are loaded (if
+  /// kByQuarters is true).
   __device__ __forceinline__ void order_queries() {
     if constexpr (kByQuarters) {
 #pragma unroll

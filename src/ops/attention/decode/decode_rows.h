@@ -1,6 +1,7 @@
 #pragma once
-// Selects a decode kernel. Kernels are compiled for each type of stored rows and each number of
-// rows. For *.isa.cc only.
+// Selects an instance of a decode kernel. There is one instance for each type of stored rows and
+// each number of flat rows (queries of one head of one query row). Include this only in *.isa.cc
+// files, which are compiled once per instruction set.
 
 #include "ops/attention/attention_kernels.h"
 #include "ops/attention/key_rows.h"

@@ -1,34 +1,34 @@
 #pragma once
 // Loads tiles of 16 keys in the decode kernel. Each warp loads its own tiles, several tiles ahead.
-// bf16 pages are copied to shared memory and multiplied without conversion. Rows of other types are
-// copied as stored bytes. Block types in consecutive rows (stretches) are multiplied as stored
-// (block_products.cuh). All other rows are converted to bf16 in shared memory just before the
-// products. As many tiles are in flight as with bf16 rows, but each has fewer bytes. If a card has
-// too little shared memory for this, rows are converted while they are loaded.
+// Rows in bf16 are copied to shared memory and multiplied without conversion. Rows of other types
+// are copied as they are stored. Rows in block formats that are consecutive (stretches) are also
+// multiplied as they are stored (block_products.cuh). All other rows are converted to bf16 in
+// shared memory just before they are multiplied. As many tiles are in flight as with bf16 rows, but
+// each has fewer bytes. If a GPU has too little shared memory for this, rows are converted while
+// they are loaded.
 
 #include "ops/attention/key_tile.cuh"
 
 namespace longhaul::cuda {
 
-/// A tile that is ready for products.
+/// Keys and values of a tile in bf16, ready to be multiplied.
 template <int D>
 struct DecodeTile {
   uint4 keys[kDecodeKeys * kPitch<D> / 16];
   uint4 values[kDecodeKeys * kPitch<D> / 16];
 };
 
-/// Location of the rows of a stage. A stage is the shared memory for one request in the ring of
-/// loads.
+/// The place of a tile's keys, or of its values, in a stage. A stage is the memory of one tile (or
+/// two) in the ring of loads.
 struct StageRows {
   PageType type;
   bool listed;
-  uint16_t pitch;  ///< bytes between rows
-  /// For listed rows: byte offset of row n within its space in shared memory.
+  uint16_t pitch;  ///< bytes between the beginnings of two rows
+  /// For listed rows: the byte offset at which row n begins within its place in shared memory.
   uint8_t shift[kDecodeKeys];
 };
 
-/// Information about a stage of up to kTiles tiles. The information is known when the load is
-/// requested.
+/// Information about a stage with up to kTiles tiles. The warp writes it when it starts the loads.
 template <int kTiles>
 struct DecodeHeader {
   int32_t offsets[kTiles * kDecodeKeys];
@@ -36,21 +36,21 @@ struct DecodeHeader {
   StageRows keys, values;
 };
 
-/// Describes a copy of the rows of a tile. In a page, the rows begin at byte `side` and have
-/// `bytes` bytes each.
+/// Describes a copy of the keys or of the values of a tile. Within a page, they begin at byte
+/// `side` and have `bytes` bytes each.
 struct RowCopy {
   uint32_t to;  ///< destination in shared memory, with room_of_rows() bytes
   int side, bytes;
   PageType type;
 };
 
-/// Returns the bytes between listed rows in shared memory. A listed row begins at any even address,
-/// so all 16-byte pieces that contain a part of the row are copied.
+/// Returns the bytes between the beginnings of two listed rows in shared memory. A listed row may
+/// begin at any even address, and all 16-byte pieces that contain a part of the row are copied.
 LH_BOTH int pitch_of_rows(int bytes) { return (bytes + 15) / 16 * 16 + 16; }
 LH_BOTH int room_of_rows(int bytes) { return kDecodeKeys * pitch_of_rows(bytes); }
 
-/// Copies consecutive pieces of 16 bytes. Each lane copies kAtOnce pieces between two checks for
-/// the end.
+/// Copies `pieces` consecutive pieces of 16 bytes. The lanes copy 32 pieces together. Each lane
+/// copies kAtOnce pieces between two checks for the end.
 template <int kAtOnce = 1>
 __device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* from, int pieces) {
   const int lane = threadIdx.x % 32;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* fr
     for (int c = lane; c < pieces; c += 32) copy_16_once(to + 16 * c, from + 16 * c, true);
     return;
   }
-  constexpr int kBytes = 512;  // bytes of all lanes' pieces
+  constexpr int kBytes = 512;  // bytes that the 32 lanes copy together
   to += 16 * lane;
   from += 16 * lane;
 #pragma unroll 1
@@ -73,7 +73,8 @@ __device__ __forceinline__ void copy_row_pieces(uint32_t to, const std::byte* fr
   }
 }
 
-/// Copies 16 slots of one page. Their rows are consecutive and begin at a multiple of 16 bytes.
+/// Copies the rows of 16 slots of one page. The rows are consecutive and begin at a multiple of 16
+/// bytes.
 __device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot,
                                              const RowCopy& copy, StageRows& rows) {
   copy_row_pieces(copy.to, page + copy.side + slot % kPageRows * copy.bytes, copy.bytes);
@@ -84,8 +85,8 @@ __device__ __forceinline__ void copy_stretch(const std::byte* page, int32_t slot
   }
 }
 
-/// Copies listed rows. Lane n < 16 passes the page of row n (null: no key) and the row number
-/// within the page.
+/// Copies 16 listed rows. Lane n < 16 passes the page of row n (null if the slot holds no key) and
+/// the row number within the page.
 __device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, const RowCopy& copy,
                                             StageRows& rows) {
   const int lane = threadIdx.x % 32, pitch = pitch_of_rows(copy.bytes), pieces = pitch / 16;
@@ -96,7 +97,8 @@ __device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, 
   const int wanted = page == nullptr ? 0 : (shift + copy.bytes + 15) / 16;
 #pragma unroll 1
   for (int c = lane; c < kDecodeKeys * pieces; c += 32) {
-    // All lanes with a piece participate. In the last step, these may be only the first 16 lanes.
+    // All lanes that copy a piece take part in the shuffles. In the last step, these may be only
+    // the first 16 lanes.
     const unsigned mask = kDecodeKeys * pieces - (c - lane) < 32 ? 0xffffu : ~0u;
     const int n = c / pieces, piece = c % pieces;
     const auto from = __shfl_sync(mask, first, n);
@@ -113,7 +115,8 @@ __device__ __forceinline__ void copy_listed(const std::byte* page, int32_t row, 
   }
 }
 
-/// A row in shared memory, in the form that the functions of stored_row.h read.
+/// A stored row in shared memory. It has the members that the functions of stored_row.h require of
+/// a row.
 struct SharedRow {
   uint32_t row;
 
@@ -136,17 +139,19 @@ struct SharedRow {
   }
 };
 
-/// Converts 16 rows to bf16. A row whose bit in `present` is not set has no key and becomes zeros.
+/// Converts 16 rows to bf16. If bit n of `present` is not set, slot n holds no key, and its row
+/// becomes zeros.
 template <int D>
 __device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows, PageType type,
                                             uint32_t present, uint32_t to) {
-  constexpr int kChunks = D / 8, kOwn = kDecodeKeys * kChunks / 32;  // chunks per lane
+  // A row has kChunks groups of 8 elements. A lane converts kOwn groups.
+  constexpr int kChunks = D / 8, kOwn = kDecodeKeys * kChunks / 32;
   constexpr int kBatch = D > 128 ? 1 : kOwn % 4 == 0 ? 4 : kOwn % 3 == 0 ? 3 : 1;
   const int lane = threadIdx.x % 32, pitch = rows.pitch;
   const uint8_t* const shift = rows.listed ? rows.shift : nullptr;
   with_page_type(type, [&](auto of) {
-  // Several chunks are processed at once, with all loads before the stores, because each store
-  // waits for earlier loads.
+  // Several groups of 8 elements are processed at once, with all loads before the stores, because
+  // each store waits for the loads before it.
 #pragma unroll 1
     for (int c = lane; c < kDecodeKeys * kChunks; c += 32 * kBatch) {
       uint4 eights[kBatch];
@@ -169,25 +174,27 @@ __device__ __forceinline__ void expand_rows(uint32_t from, const StageRows& rows
 template <PageType T>
 inline constexpr int kBlockBytes = T == PageType::kQ8_0 ? 34 : 18;
 
-/// Calls f with the block type of a tile as a constant. Hadamard-rotated keys are multiplied as
-/// stored, so they count as plain Q4_0.
+/// Calls f with the block type of a tile as a compile-time constant. Keys that are stored
+/// Hadamard-rotated are multiplied as stored, so they count as plain Q4_0.
 template <class Function>
 __device__ __forceinline__ void with_block_type(PageType type, Function&& f) {
   if (type == PageType::kQ8_0) return f(PageTypeConstant<PageType::kQ8_0>());
   f(PageTypeConstant<PageType::kQ4_0>());
 }
 
-/// The contents of a call's tiles. They determine the kernel.
+/// The way in which the tiles of a call are stored and loaded. Each form has its own instance of
+/// the decode kernel.
 enum class DecodeForm : uint8_t {
-  kPlain,            ///< bf16, or types that are converted to bf16 while loading
-  kStored,           ///< stored rows, converted to bf16 in shared memory
-  kBlocks,           ///< 32-blocks in consecutive rows without rotation, multiplied as stored
+  kPlain,            ///< rows in bf16, or of types that are converted to bf16 while they are loaded
+  kStored,           ///< rows as stored, which are later converted to bf16 in shared memory
+  kBlocks,           ///< consecutive rows in block formats without rotation, multiplied as stored
   kTurned,           ///< like kPlain, with RoPE on read (rope_on_read.cuh)
   kStoredRopeOnRead  ///< like kStored, with RoPE on read
 };
 
-/// The stages of a warp: a ring of tiles that are being loaded. With kBlocks, a stage has one or
-/// two tiles. With kStored, there is also memory for the tile that is being multiplied.
+/// The stages of a warp: a ring of tiles that are being loaded. In the form kBlocks, a stage has
+/// one or two tiles. In the form kStored, there is also memory for the bf16 tile that is being
+/// multiplied.
 template <int D, DecodeForm F>
 class DecodeTiles;
 
@@ -213,13 +220,13 @@ class DecodeTiles<D, DecodeForm::kPlain> {
     load_tile<D, kDecodeKeys, 32, true>(s, slot, shared_address(tile.keys),
                                         shared_address(tile.values), threadIdx.x % 32);
   }
-  /// Returns the tile of the stage. Only this warp reads it. The tile is valid until the next stage
-  /// is requested.
+  /// Returns the tile of the stage. Only this warp reads it. The tile is valid until the next load
+  /// into the stage is started.
   __device__ __forceinline__ const DecodeTile<D>& tile(int stage) const {
     return stages_[stage].tile;
   }
-  /// Returns whether the keys are Hadamard-rotated. If so, the queries must be rotated in the same
-  /// way.
+  /// Returns whether the keys are Hadamard-rotated. If so, the queries must be Hadamard-rotated
+  /// too.
   __device__ __forceinline__ bool mixed(int) const { return false; }
   __device__ __forceinline__ uint32_t spare() const { return 0; }
 
@@ -227,7 +234,8 @@ class DecodeTiles<D, DecodeForm::kPlain> {
   Stage* stages_;
 };
 
-/// A ring of stages. Each stage has a header, followed by the stored rows of its tiles.
+/// A ring of stages. A stage consists of a header, followed by the stored keys and values of its
+/// tiles.
 template <int D, int kFixed, int kTiles>
 class StoredStages {
  public:
@@ -240,8 +248,8 @@ class StoredStages {
   __device__ __forceinline__ Header& header(int stage) const {
     return *reinterpret_cast<Header*>(stages_ + stage * stage_bytes_);
   }
-  /// Returns true for keys in Q4_0. They stay Hadamard-rotated, as stored, unless they need RoPE on
-  /// read.
+  /// Returns whether the keys of the stage stay Hadamard-rotated, as they are stored. This is the
+  /// case for keys in Q4_0, unless they need RoPE on read.
   __device__ __forceinline__ bool mixed(int stage) const {
     const Header& h = header(stage);
     return D % 32 == 0 && h.keys.type == PageType::kHadamardQ4_0 && !h.info.rotate;
@@ -269,7 +277,7 @@ class StoredStages {
   int stage_bytes_, key_room_;
 };
 
-/// Stages of stored rows. A stage is converted to bf16 before it is multiplied.
+/// Stages of rows as stored. A stage is converted to bf16 before it is multiplied.
 template <int D>
 class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(DecodeTile<D>), 1> {
   using Stages = StoredStages<D, sizeof(DecodeTile<D>), 1>;
@@ -299,8 +307,8 @@ class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(Decode
     copy_listed(page, at % kPageRows, this->key_copy(s, stage), h.keys);
     copy_listed(page, at % kPageRows, this->value_copy(s, stage), h.values);
   }
-  /// Converts the stage to bf16 and returns the result. If kMixes is true, keys for which mixed()
-  /// is true stay Hadamard-rotated.
+  /// Converts the stage to bf16 and returns the resulting tile. If kMixes is true, keys for which
+  /// mixed() is true stay Hadamard-rotated.
   template <bool kMixes = true>
   __device__ __forceinline__ const DecodeTile<D>& tile(int stage) const {
     const auto& h = this->header(stage);
@@ -321,9 +329,10 @@ class DecodeTiles<D, DecodeForm::kStored> : public StoredStages<D, sizeof(Decode
   DecodeTile<D>& tile_;
 };
 
-/// Stages of blocks that are multiplied as stored. A stage has two tiles if memory suffices for two
-/// such stages, and otherwise one. With two tiles per stage, a request takes half as many
-/// instructions per tile. Scratch memory for Hadamard-rotated queries is located before the stages.
+/// Stages of block formats, which are multiplied as stored. A stage has two tiles if memory
+/// suffices for two such stages, and otherwise one. With two tiles per stage, starting the loads
+/// takes half as many instructions per tile. Scratch memory for Hadamard-rotated queries precedes
+/// the stages.
 inline constexpr int kMostDecodeTiles = 2;
 template <int D>
 class DecodeTiles<D, DecodeForm::kBlocks>

@@ -1,5 +1,6 @@
 #pragma once
-// Implements DecodeBf16 (decode_bf16.h) on the matrix unit (AMX). For *.isa.cc only.
+// Implements DecodeBf16 (decode_bf16.h) on the matrix unit (AMX). Include this only in *.isa.cc
+// files, which are compiled once per instruction set.
 
 #include <cstddef>
 #include <cstring>
@@ -14,18 +15,18 @@ namespace longhaul::LH_ISA {
 #if defined(__AMX_BF16__)
 class DecodeTiles {
  public:
-  static constexpr int kKeys = 64;  ///< keys per group
+  static constexpr int kKeys = 64;  ///< largest number of keys per group
   static constexpr int kRows = 8;   ///< largest number of query rows
 
   static bool serves(int dim) { return dim % 32 == 0; }
 
   struct Scratch {
-    uint16_t* queries;  ///< [high, low][dim / 2 pairs][16 columns][2]
-    uint16_t* keys;     ///< [2 blocks, 16, dim]
-    uint16_t* values;   ///< [dim / 16][16 pairs][16][2]
-    uint16_t* weights;  ///< [high, low][kRows][kKeys]
-    float* scores;      ///< [16 keys, 16]
-    float* out;         ///< [dim / 16][kRows][16]
+    uint16_t* queries;  ///< [high, low terms][dim / 2 pairs][16 columns][2]
+    uint16_t* keys;     ///< [2 blocks of keys, 16, dim]
+    uint16_t* values;   ///< [dim / 16][16 pairs of keys][16 elements][2]
+    uint16_t* weights;  ///< [high, low terms][kRows][kKeys]
+    float* scores;      ///< [16 keys, 16 columns]
+    float* out;         ///< [dim / 16][kRows][16] output sums
 
     Scratch(ScratchLayout& layout, int padded_dim) {
       const size_t dim = static_cast<size_t>(padded_dim);
@@ -46,8 +47,9 @@ class DecodeTiles {
   }
 
   static void begin() {
-    // Tiles 0 to 4 have 16 rows: scores of two blocks, keys, and two for queries or values. Tiles 5
-    // to 7 have kRows rows: sums, high weights and low weights. Each row has 64 bytes.
+    // Tiles 0 to 4 have 16 rows. They hold the scores of two blocks of keys, the keys, and two
+    // operands (queries or values). Tiles 5 to 7 have kRows rows. They hold the sums, the high
+    // terms and the low terms of the weights. Each row of a tile has 64 bytes.
     alignas(64) static const uint8_t config[64] = {
         1, 0,  0, 0,  0, 0,  0, 0,  0, 0,  0,  0,  0,  0,  0,  0,     64,    0,    64,
         0, 64, 0, 64, 0, 64, 0, 64, 0, 64, 0,  64, 0,  0,  0,  0,     0,     0,    0,
@@ -56,11 +58,12 @@ class DecodeTiles {
   }
   static void end() { _tile_release(); }
 
-  /// Sets the types of the rows that later calls read. in_bf16() must be true for both types.
+  /// Sets the types of the keys and values that later calls read. in_bf16() must be true for both
+  /// types.
   void read_as(DType keys, DType values) { key_type_ = keys, value_type_ = values; }
 
-  /// Converts f32 queries [rows, dim] to pairs of adjacent elements. Each query row becomes one
-  /// column.
+  /// Converts f32 queries [rows, dim] to pairs of adjacent elements, the format of the right
+  /// operand. Each query row becomes one column.
   void load_queries(const float* queries) {
     for (int m = 0; m < rows_; ++m) {
       for (int t = 0; t < dim_; t += 16) {
@@ -69,7 +72,8 @@ class DecodeTiles {
         split_to_bf16(x, terms[0], terms[1]);
         for (int term = 0; term < 2; ++term) {
           for (int i = 0; i < 16; ++i) {
-            const int pair = t + i;  // index layout: [term][dim / 2 pairs][16 columns][2]
+            // Element t of a query is at [term][t / 2][column m][t % 2].
+            const int pair = t + i;
             s_.queries[term * 16 * dim_ + pair / 2 * 32 + 2 * m + pair % 2] = terms[term][i];
           }
         }
@@ -77,9 +81,9 @@ class DecodeTiles {
     }
   }
 
-  /// Computes weights[m * kKeys + i] as the dot product of query m and key i, for i below `count`.
+  /// Computes weights[m * kKeys + i] as the dot product of query m and key i, for each i < count.
   /// Entries from `count` to the next multiple of 32 are unspecified. Also prefetches the rows
-  /// `ahead`, which are read later.
+  /// `ahead`, which the caller reads later.
   void score(const std::byte* const* key, int row_bytes, int count, float* weights,
              const RowsAhead& ahead) {
     for (int g = 0; g < count; g += 32) {
@@ -120,9 +124,9 @@ class DecodeTiles {
     }
   }
 
-  /// Adds weights[m * kKeys + i] * value[i] to the output sums of row m, for i below `count`.
-  /// Weights from `count` to kKeys must be zero. Also prefetches the rows `ahead`, which are read
-  /// later.
+  /// Adds weights[m * kKeys + i] * value[i] to the output sums of row m, for each i < count.
+  /// Weights from `count` to kKeys must be zero. Also prefetches the rows `ahead`, which the caller
+  /// reads later.
   void add_values(const std::byte* const* value, int count, const float* weights,
                   const RowsAhead& ahead) {
     for (int m = 0; m < rows_; ++m) {
@@ -162,8 +166,9 @@ class DecodeTiles {
   }
 
  private:
-  /// Returns 16 keys from index `at` on in bf16, with a constant stride between them. The keys are
-  /// copied if their addresses are irregular.
+  /// Returns the address of 16 keys in bf16, beginning with key `at`, and sets *stride to the bytes
+  /// between them. If the keys are not in bf16 or not evenly spaced, they are first copied to
+  /// s_.keys. Returns null if `at` is not below `count`.
   const std::byte* even_rows(const std::byte* const* key, int at, int row_bytes, int count,
                              int64_t* stride) {
     *stride = row_bytes;
@@ -191,11 +196,11 @@ class DecodeTiles {
     std::memcpy(to, from, 2 * static_cast<size_t>(dim_));
   }
 
-  /// Transposes s_.scores [16 keys, 16 rows] into weights[m * kKeys + key].
+  /// Transposes s_.scores [16 keys, 16 query rows] into weights[m * kKeys + key].
   void transpose(float* weights) const {
     for (int m = 0; m < rows_; m += 4) {
       __m512 rows[4];
-      for (int j = 0; j < 4; ++j) {  // 128-bit lane l holds key 4 * l + j
+      for (int j = 0; j < 4; ++j) {  // 128-bit lane l gets key 4 * l + j
         const float* from = s_.scores + j * 16 + m;
         rows[j] = _mm512_castps128_ps512(_mm_load_ps(from));
         rows[j] = _mm512_insertf32x4(rows[j], _mm_load_ps(from + 4 * 16), 1);
@@ -213,7 +218,8 @@ class DecodeTiles {
     }
   }
 
-  /// Packs 32 values as pairs of neighbouring keys: [dim / 16][16 pairs][16 elements][2].
+  /// Packs 32 values, beginning with value `at`, as pairs of neighbouring keys: [dim / 16][16
+  /// pairs][16 elements][2].
   template <DType T>
   void pack_values(const std::byte* const* value, int at, int count, const RowsAhead& ahead) {
     for (int pair = 0; pair < 16; ++pair) {

@@ -1,42 +1,45 @@
 #pragma once
-// Rotates keys while the decode kernel reads them (RoPE on read). Rotations by b and by o together
-// are a rotation by b + o. The dot product of a query and a key at position b + o therefore equals
-// that of the query rotated back by b and the key rotated by o. Every tile has 16 keys, which
-// rotate by the same 16 steps o. The steps are in shared memory, in the order of a product's lanes.
-// The queries rotate back by the tile's first position b. A tile thus reads one row of the rotation
-// table instead of 16. For heads of 128 elements, a table row has 512 bytes and a key 256 bytes.
-// With eight KV heads, the whole table has an eighth of the bytes of the keys and values, and is
-// read from memory once.
+// Rotates keys while the decode kernel reads them (RoPE on read). A rotation by b followed by a
+// rotation by o is a rotation by b + o. The dot product of a query and a key at position b + o
+// therefore equals the dot product of two other vectors: the query rotated back by b, and the key
+// rotated by o. A tile has 16 keys. In every tile, key o (0 to 15) is rotated by o positions. This
+// rotation is called step o. The cosines and sines of the 16 steps are in shared memory, in the
+// order in which lanes read them. The queries are rotated back by the position b of the tile's
+// first key. A tile thus reads one row of the rotation table instead of 16. For heads of 128
+// elements, a table row has 512 bytes and a key has 256 bytes. With eight KV heads, the whole table
+// is an eighth of the size of the keys and values, and is read from memory once.
 //
-// This requires that heads rotate as a whole and that all keys of the tile are at consecutive
-// positions. In other tiles, keys are rotated one by one in shared memory.
+// This requires that all elements of a head are rotated and that the keys of the tile have
+// consecutive positions. In other tiles, keys are rotated one by one in shared memory.
 
 #include "ops/attention/decode/decode_rows.cuh"
 #include "ops/attention/decode/decode_tiles.cuh"
 
 namespace longhaul::cuda {
 
-/// The value of TileInfo::rotate for tiles whose queries rotate back. The value 1 means that keys
-/// rotate one by one.
+/// The value of TileInfo::rotate for tiles whose queries are rotated back. The value 1 means that
+/// the keys are rotated one by one.
 inline constexpr int32_t kTurns = 2;
 
 LH_BOTH constexpr bool turns(DecodeForm form) {
   return form == DecodeForm::kTurned || form == DecodeForm::kStoredRopeOnRead;
 }
 
-/// Bytes of the steps of 16 keys. A step has the cosines and sines of D / 2 pairs of elements.
+/// Size in bytes of the 16 steps. A step consists of the cosines and sines of D / 2 pairs of
+/// elements.
 template <int D>
 inline constexpr int kStepBytes = kDecodeKeys* D * 4;
 
-/// Returns whether all slots of the tile have keys that are rotated at consecutive positions.
+/// Returns whether all slots of the tile hold keys that are rotated on read and have consecutive
+/// positions.
 __device__ __forceinline__ bool turns_whole(const SegmentRecord& s, int32_t slot) {
   return s.rotate != 0 && !s.indexed_positions && slot >= s.shift &&
          slot + kDecodeKeys <= s.shift + s.count;
 }
 
-/// Finds the first tile of the unit, over all its parts, for which turns_whole() is true, and
-/// writes the position of its first key. Returns false if there is no such tile. The rotation table
-/// contains the rows of this tile, because some part of the unit reads it.
+/// Finds the first tile of the unit, over all its parts, for which turns_whole() is true, and sets
+/// `position` to that of its first key. Returns false if there is no such tile. The rotation table
+/// contains the positions of this tile, because some part of the unit reads them.
 __device__ __forceinline__ bool first_turned(const SegmentRecord* segments, const UnitRecord& unit,
                                              int64_t& position) {
   for (int i = 0; i < unit.segment_count; ++i) {
@@ -53,9 +56,10 @@ __device__ __forceinline__ bool first_turned(const SegmentRecord* segments, cons
   return false;
 }
 
-/// Writes the cosines and sines of the steps: the rotations from the table's row at `position` to
-/// the following rows. These rotations are not multiplied by the table's scale. Layout: [D / 16
-/// blocks of 8][keys lane / 4 and lane / 4 + 8][lane] with two cosines and two sines each.
+/// Writes the cosines and sines of the steps to shared memory. Step o is computed from the rows of
+/// the rotation table at `position` and at position + o, as the rotation between them. The steps do
+/// not include the table's attention factor. Layout: [D / 16 blocks of 8 pairs][keys lane / 4 and
+/// lane / 4 + 8][lane], with two cosines and two sines each.
 template <int D, int threads>
 __device__ __forceinline__ void write_steps(const RotationTable& table, int64_t position,
                                             uint32_t steps) {
@@ -79,8 +83,8 @@ __device__ __forceinline__ void write_steps(const RotationTable& table, int64_t 
   }
 }
 
-/// Shared-memory addresses of a table row in a stage. Groups of four values are `pitch` bytes
-/// apart.
+/// Shared-memory addresses of the row of the rotation table that belongs to a stage. Groups of four
+/// floats begin `pitch` bytes apart.
 struct TurnPlace {
   uint32_t cosine, sine, pitch;
 };
@@ -97,7 +101,8 @@ __device__ __forceinline__ void copy_turn(const RotationTable& table, int64_t po
   copy_16(at + static_cast<uint32_t>(four) * to.pitch, row, true);
 }
 
-/// Stages of bf16 tiles. The table row is stored in the padding of the tile's rows.
+/// Stages of bf16 tiles. The tile's row of the rotation table is stored in the padding between the
+/// tile's keys.
 template <int D>
 class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kPlain> {
   using Plain = DecodeTiles<D, DecodeForm::kPlain>;
@@ -105,7 +110,7 @@ class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kP
  public:
   using Plain::Plain;
 
-  /// Loads a tile. Returns the value for its TileInfo::rotate.
+  /// Loads a tile. Returns the value for its TileInfo::rotate (0, 1 or kTurns).
   __device__ __forceinline__ int32_t load(const RotationTable& table, const SegmentRecord& s,
                                           int32_t slot, int stage) const {
     const bool whole = turns_whole(s, slot);
@@ -142,8 +147,9 @@ class DecodeTiles<D, DecodeForm::kTurned> : public DecodeTiles<D, DecodeForm::kP
   }
 };
 
-/// Tiles of rows as they are stored. In shared memory, each row is followed by 16 bytes of padding.
-/// The padding holds the table row: the cosines after the keys and the sines after the values.
+/// Stages of rows as stored. The keys of a stage are followed by 16 unused bytes per row, and so
+/// are the values. These bytes hold the tile's row of the rotation table: its cosines after the
+/// keys, and its sines after the values.
 template <int D>
 class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, DecodeForm::kStored> {
   using Stored = DecodeTiles<D, DecodeForm::kStored>;
@@ -169,8 +175,8 @@ class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, Deco
   __device__ __forceinline__ bool mixed(int) const { return false; }
 
  private:
-  /// Returns the same addresses as turn(), computed from the segment. It can be called before the
-  /// header is written.
+  /// Returns the same addresses as turn(), computed from the segment instead of the header. It can
+  /// therefore be called before the header is written.
   __device__ __forceinline__ TurnPlace behind(const SegmentRecord& s, int stage) const {
     const auto after = [](uint32_t rows, int bytes) {
       return rows + static_cast<uint32_t>(kDecodeKeys * bytes);
@@ -180,13 +186,14 @@ class DecodeTiles<D, DecodeForm::kStoredRopeOnRead> : public DecodeTiles<D, Deco
   }
 };
 
-/// Rows whose queries rotate back for each tile. Queries are kept in f32 and rounded to bf16 after
-/// the rotation. Like all other queries, they are thus rounded only once.
+/// Flat rows whose queries are rotated back for each tile. The queries are kept in f32 and rounded
+/// to bf16 after the rotation, so that they are rounded only once.
 template <int D>
 struct RopeOnReadRows : DecodeRows<D, false> {
-  /// Number of pairs of blocks of eight elements. Block j rotates together with block j + kPairs.
+  /// Number of blocks of eight elements in half a head. RoPE rotates block j together with block
+  /// j + kPairs.
   static constexpr int kPairs = D / 16;
-  float2 raw[D / 8];  ///< from every eight elements, the two that this lane holds
+  float2 raw[D / 8];  ///< the two elements that this lane holds in each group of eight
 
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit,
                                                int heads) {
@@ -220,7 +227,7 @@ struct RopeOnReadRows : DecodeRows<D, false> {
     }
   }
 
-  /// Like multiply_keys(), but the keys are rotated by the steps while they are loaded from shared
+  /// Like multiply_keys(), but the keys are rotated by the steps after they are loaded from shared
   /// memory.
   __device__ __forceinline__ void multiply_turned(uint32_t keys, uint32_t steps,
                                                   float (&c)[4]) const {

@@ -1,6 +1,6 @@
 // Prefill attention on any card from sm_80 on, for pages of any type, stretches and lists, with or
-// without RoPE on read. A thread block computes 128 (row, head) rows, 16 per warp. While it
-// multiplies one tile of keys, the next is loaded.
+// without RoPE on read. A thread block computes 128 flat rows (queries of one head of one query
+// row), 16 per warp. While it multiplies one tile of keys, the next is loaded.
 
 #include <new>
 

@@ -1,8 +1,8 @@
 #pragma once
-// Attention of one warp in the prefill kernel for sm_80. A (row, head) row is the query of one head
-// of one row. A unit is the work of one thread block (attend_records.h). A warp computes sixteen
-// (row, head) rows at a time. It processes the tiles of keys one after another, with a running
-// softmax and mma.sync. A lane holds rows lane / 4 and lane / 4 + 8.
+// Attention of one warp in the prefill kernel for sm_80. A flat row is the query of one head of one
+// query row. A unit is the work of one thread block (attend_records.h). A warp computes sixteen
+// flat rows at a time. It processes the tiles of keys one after another, with a running softmax and
+// mma.sync. A lane holds elements of flat rows lane / 4 and lane / 4 + 8.
 
 #include "ops/attention/key_tile.cuh"
 #include "ops/core/gpu/reductions.cuh"
@@ -11,19 +11,19 @@ namespace longhaul::cuda {
 
 template <int D, int N>
 struct RowBlock {
-  /// If true, the query fragments are in shared memory. Heads of 256 elements leave no registers
-  /// for them.
+  /// Whether the query fragments are in shared memory. With heads of 256 elements, the registers do
+  /// not suffice for them.
   static constexpr bool kQueriesShared = D > 128;
-  /// Bytes of shared memory per warp.
+  /// Size in bytes of the shared memory of a warp.
   static constexpr int kSharedBytes = kQueriesShared ? D / 16 * 512 : 0;
   uint32_t q[kQueriesShared ? 1 : D / 16][4];
   uint32_t shared_q;                      ///< shared-memory address of this lane's query fragments
-  float o[D / 8][4];                      ///< sums of weights times values
+  float o[D / 8][4];                      ///< sums of softmax weights times values
   float top[2] = {-INFINITY, -INFINITY};  ///< largest unscaled logit
   float sum[2] = {0, 0};                  ///< this lane's contribution to the denominators
   const float* queries = nullptr;         ///< the query array from which q was loaded
 
-  /// `shared` is the address of the kSharedBytes bytes of this warp.
+  /// `shared` is the address of this warp's kSharedBytes bytes of shared memory.
   __device__ __forceinline__ explicit RowBlock(uint32_t shared)
       : shared_q(shared + threadIdx.x % 32 * 16) {
 #pragma unroll
@@ -33,7 +33,7 @@ struct RowBlock {
     }
   }
 
-  /// Loads the queries of the unit's (row, head) rows [flat, flat + 16).
+  /// Loads the queries of the unit's flat rows [flat, flat + 16).
   __device__ __forceinline__ void load_queries(const float* from, const UnitRecord& unit, int heads,
                                                int flat) {
     queries = from;
@@ -66,9 +66,9 @@ struct RowBlock {
     }
   }
 
-  /// Adds the attention over a tile, with keys [N, D] and values in shared memory, to (row, head)
-  /// rows [flat, flat + 16) of a unit with `heads` heads. `edge` is true if some row does not see
-  /// all keys of the tile.
+  /// Adds the attention over one tile to flat rows [flat, flat + 16) of a unit with `heads` heads.
+  /// `keys` and `values` are the addresses of the tile's keys and values [N, D] in shared memory.
+  /// `edge` is true if some row does not see all keys of the tile.
   __device__ __forceinline__ void add_tile(uint32_t keys, uint32_t values, const int32_t* offsets,
                                            const TileInfo& info, int flat, int heads, bool edge,
                                            LogitForm logits) {
@@ -132,15 +132,15 @@ struct RowBlock {
     }
   }
 
-  /// Adds the denominators of all lanes. Call it after the last tile.
+  /// Adds the denominators of all lanes. Must be called after the last tile.
   __device__ __forceinline__ void finish() {
 #pragma unroll
     for (int h = 0; h < 2; ++h) sum[h] = quad_sum(sum[h]);
   }
 
  private:
-  /// Converts logits to softmax weights. Returns, for each of the two rows, the factor by which its
-  /// earlier sums must be multiplied.
+  /// Converts logits to softmax weights in place and adds them to the denominators. Returns, for
+  /// each of the lane's two rows, the factor by which its earlier sums must be multiplied.
   __device__ __forceinline__ float2 soften(float (&c)[N / 8][4], float scale) {
     float shrink[2];
 #pragma unroll

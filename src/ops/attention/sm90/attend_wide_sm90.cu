@@ -1,7 +1,8 @@
 // Attention of wide heads on Hopper, for prefill and decode: heads of 512 elements (Gemma 4's
 // layers without a window), and latent rows of 576 elements, whose last 512 are also the value
-// (multi-head latent attention). A thread block computes 64 (row, head) rows. All query heads of
-// latent attention share a row of keys, so a tile of 64 keys is read once for up to 64 heads.
+// (multi-head latent attention). A thread block computes 64 flat rows (queries of one head of one
+// query row). All query heads of latent attention share a row of keys, so a tile of 64 keys is read
+// once for up to 64 heads.
 //
 // Two warpgroups multiply the queries by 32 keys of a tile each, exchange the weights in shared
 // memory, and compute 256 columns of the output each. Queries and keys lie in shared memory in the
@@ -46,7 +47,7 @@ struct WideShared {
   TileInfo info[4];          ///< tile i is in info[i % 4]
   const std::byte* page[4];  ///< its page, unless rows are listed
   int box[4];                ///< number of its page in the map; -1: threads load the tile
-  uint64_t full[2];          ///< the copy engine has filled a tile's memory
+  uint64_t full[2];          ///< the tensor memory accelerator (TMA) has filled a tile's memory
   UnitRecord unit;
   alignas(TileWalk) std::byte walk[sizeof(TileWalk)];  ///< used by the walking thread
 
@@ -60,7 +61,7 @@ struct WideShared {
     const SegmentRecord& s = *next.segment;
     const std::byte* const at = page_of(s, next.slot / kPageRows);
     page[tile % 4] = at;
-    // The copy engine would also read slots without a key.
+    // The TMA would also read slots without a key.
     const bool whole = next.slot >= s.shift && next.slot + kWideKeys <= s.shift + s.count;
     const bool plain = s.key_type == PageType::kBF16 && s.value_type == PageType::kBF16;
     if (pages.base == nullptr || !whole || !plain || at < pages.base) return;
@@ -153,7 +154,7 @@ __device__ __forceinline__ void rotate_wide(const RotationTable& table, uint32_t
   }
 }
 
-/// 64 (row, head) rows in a warpgroup, with its columns of the output. A lane holds rows `flat` and
+/// 64 flat rows in a warpgroup, with its columns of the output. A lane holds flat rows `flat` and
 /// flat + 8.
 struct WideRows {
   float o[kWarpgroupColumns / 2], s[kOwnKeys / 2];

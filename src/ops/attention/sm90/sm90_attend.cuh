@@ -1,34 +1,39 @@
 #pragma once
-// Attention of 128 (row, head) rows on Hopper over tiles of bf16 pages. The copy engine fills
-// shared memory, from which wgmma reads. Heads of 80, 96 and 112 elements are treated as 128
-// elements with zero columns. One warpgroup loads. Two warpgroups compute 64 (row, head) rows each.
-// They take turns, so that the softmax of one overlaps with the products of the other. The products
-// of the next tile's keys start before those of this tile's values. With heads of 256 elements,
-// shared memory suffices only for tiles of one page (64 keys). The warpgroups then do not take
-// turns, because products take twice as long while the softmax takes as long as with smaller heads.
+// Attention of 128 flat rows on Hopper GPUs over bf16 pages. A flat row is the query of one head of
+// one query row. Keys and values are processed in tiles of two pages (128 keys). The tensor memory
+// accelerator (TMA) copies tiles to shared memory, from which wgmma instructions read them. Heads
+// of 80, 96 and 112 elements are treated as 128 elements with zero columns. One warpgroup loads.
+// Two warpgroups compute 64 flat rows each. They alternate, so that the softmax of one overlaps
+// with the matrix products of the other. A warpgroup starts the products with the next tile's keys
+// before the products with this tile's values. With heads of 256 elements, shared memory suffices
+// only for tiles of one page. The warpgroups then do not alternate, because the matrix products
+// take twice as long per key and the softmax does not.
 //
-// `Seen<D>` defines the tiles and their visibility. Each computing warpgroup constructs one:
+// The template argument `Seen` defines the tiles and which keys are visible. Each computing
+// warpgroup constructs one object of this type. It has these members:
 //
-//   Note                       the loading thread's notes on a tile: `queries`, the array that
-//                              multiplies its keys (null: there is no tile), `last`, and the data
-//                              of the functions below
-//   static NextTile next(...)  the next tile of a walk
-//   Own own(note)              the part of a note that a warpgroup keeps
-//   mask(scores, own, flat)    sets the logits of keys that a row does not see to -infinity
-//   Values values(own)         the data that clear() needs of the previous tile
-//   clear(address, values)     zeroes values without a visible key: they may be NaN in memory, and
-//                              0 times NaN is NaN
+//   Note                     type of the data about a tile that the loading thread writes to
+//                            shared memory for the computing warpgroups. It has at least the
+//                            two following fields.
+//   Note::queries            the query array for the tile's keys; null: the unit has no tiles
+//   Note::last               whether the tile is the last one of the unit
+//   static next(walk, ...)   advances a TileWalk and returns the tile as a NextTile
+//   Own own(note)            returns the data of a note that a warpgroup keeps in registers
+//   mask(scores, own, flat)  sets the logits of keys that a row does not see to -infinity
+//   Values values(own)       returns the data about a tile that clear() needs
+//   clear(address, values)   sets values that no row of the unit sees to zero. They may be NaN in
+//                            memory, and 0 times NaN would be NaN.
 
 #include "ops/attention/sm90/sm90_rows.cuh"
 #include "ops/core/gpu/early_launch.cuh"
 
 namespace longhaul::cuda {
 
-/// The next tile to be loaded.
+/// A tile that the loading thread has looked up.
 template <class Note, int kPages>
 struct NextTile {
   bool there;        ///< false if there is no further tile
-  int page[kPages];  ///< page numbers in the tensor map
+  int page[kPages];  ///< numbers of the tile's pages in the tensor map
   Note note;
 };
 
@@ -36,8 +41,9 @@ __device__ __forceinline__ int page_number(const PageMap& pages, const std::byte
   return static_cast<int>(static_cast<uint32_t>((at - pages.base) >> 8) / pages.page_units);
 }
 
-/// Loads the tiles; it runs on the loading thread. Pages are looked up two tiles ahead while values
-/// are still in use, because each look-up takes as long as half of a tile's products.
+/// Loads the unit's tiles of keys and values into shared memory. Only the loading thread runs this
+/// function. The pages of a tile are looked up two tiles ahead, because a look-up takes half as
+/// long as the matrix products of a tile.
 template <int D, class Seen>
 __device__ __forceinline__ void load_pages(const AttendArgs& a, const PageMap& pages,
                                            const UnitRecord& unit,
@@ -78,14 +84,14 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
   Rows64<D> rows;
 #pragma unroll
   for (int i = 0; i < D / 2; ++i) rows.o[i] = 0;
-  // Queries are loaded while the first keys are in flight. A unit usually uses only one query
-  // array.
+  // The queries of the first segment are loaded while the first keys are being copied. Most units
+  // use only one query array.
   if (unit.segment_count > 0) {
     loaded = a.segments[unit.first_segment].queries;
     store_queries<D, 8>(a, loaded, unit, group, all_queries);
     if constexpr (F::kQueriesHere) rows.load_queries(queries);
   }
-  typename Seen::Own note;  // note of the tile whose keys are multiplied
+  typename Seen::Own note;  // from the note of the tile whose keys are multiplied
   const auto begin_keys = [&](int n) {
     const int stage = n % F::kStages;
     barrier_wait(shared_address(&shared.keys_full[stage]), n / F::kStages & 1);
@@ -118,7 +124,7 @@ __device__ __forceinline__ void compute(const AttendArgs& a, const UnitRecord& u
     int n = 1;
     for (; !note.last; ++n) {
       const int stage = n % F::kStages, before = (n - 1) % F::kStages;
-      const typename Seen::Values values = seen.values(note);  // values of the previous tile
+      const typename Seen::Values values = seen.values(note);  // for the previous tile
       begin_keys(n);
       if constexpr (F::kTurns) named_sync<256>(1 + group);
       rows.multiply_keys(queries, shared_address(shared.keys[stage]));

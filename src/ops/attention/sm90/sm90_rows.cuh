@@ -1,7 +1,7 @@
 #pragma once
-// Attention of one warpgroup in the wgmma kernel for 64 (row, head) rows. The warpgroup loads the
-// queries, multiplies them by tiles of keys and values in shared memory, and maintains the running
-// softmax. A (row, head) row is the query of one head of one row.
+// Attention of one warpgroup in the wgmma kernel for 64 flat rows. The warpgroup loads the queries,
+// multiplies them by tiles of keys and values in shared memory, and maintains the running softmax.
+// A flat row is the query of one head of one query row.
 
 #include "ops/attention/row_place.cuh"
 #include "ops/core/gpu/hopper.cuh"
@@ -9,32 +9,32 @@
 
 namespace longhaul::cuda {
 
-inline constexpr int kBlockRows = 128;  ///< (row, head) rows per thread block
-/// Size of a half in bytes. A half is 64 columns of all rows of the thread block. Each row has 128
-/// bytes in a half, with the 128-byte swizzle.
+inline constexpr int kBlockRows = 128;  ///< flat rows per thread block
+/// Distance in bytes between two groups of 64 columns of the queries. A group holds 64 columns of
+/// all rows of the thread block. Each row has 128 bytes in a group and is stored with the 128-byte
+/// swizzle.
 inline constexpr int kRowHalf = kBlockRows * 128;
 
 /// Sizes for heads of D elements.
 template <int D>
 struct Sm90Form {
-  static constexpr int kKeys = D <= 128 ? 128 : 64;  ///< keys per tile: whole pages
-  static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 columns of a tile
+  static constexpr int kKeys = D <= 128 ? 128 : 64;  ///< keys per tile: two pages or one
+  static constexpr int kHalf = kKeys * 128;          ///< bytes of 64 columns of all keys of a tile
   static constexpr int kTile = D / 64 * kHalf;
-  /// Number of key tiles in shared memory, and also the number of value tiles. Three tiles were not
-  /// faster than two.
+  /// Number of key tiles in shared memory, and also of value tiles. For heads of 128 elements,
+  /// three tiles were not faster than two.
   static constexpr int kStages = D == 64 ? 4 : 2;
   static constexpr bool kTurns = D <= 128;
-  /// If true, queries stay in registers. If they were in shared memory, they would be a third of
-  /// the data that a product with keys reads from shared memory. Heads of 256 elements leave no
-  /// registers for them.
+  /// Whether queries stay in registers. This saves a third of the reads from shared memory in the
+  /// products with keys. With heads of 256 elements, the registers do not suffice for the queries.
   static constexpr bool kQueriesHere = D <= 128;
   static constexpr int kPages = kKeys / kPageRows;
 };
 
-inline constexpr int kSm90Threads = 3 * 128;  ///< one warpgroup loads, two compute
+inline constexpr int kSm90Threads = 3 * 128;  ///< one warpgroup loads, two warpgroups compute
 
-/// Shared memory of a thread block. Note is the data about a tile that the computing warpgroups
-/// need.
+/// Shared memory of a thread block. Note is the type of the data about a tile that the computing
+/// warpgroups need.
 template <int D, class Note>
 struct Sm90Shared {
   using F = Sm90Form<D>;
@@ -43,14 +43,15 @@ struct Sm90Shared {
   uint8_t values[F::kStages][F::kTile];
   uint64_t keys_full[F::kStages], keys_empty[F::kStages];
   uint64_t values_full[F::kStages], values_empty[F::kStages];
-  Note notes[F::kStages];  ///< notes about the tiles of keys
+  Note notes[F::kStages];  ///< one note for each tile of keys
 
   /// Initialises the barriers. One thread calls it.
   __device__ __forceinline__ void make_barriers() {
     for (int s = 0; s < F::kStages; ++s) {
       barrier_init(shared_address(&keys_full[s]), 1);
       barrier_init(shared_address(&values_full[s]), 1);
-      barrier_init(shared_address(&keys_empty[s]), 8);  // number of computing warps
+      // Each of the 8 computing warps arrives once.
+      barrier_init(shared_address(&keys_empty[s]), 8);
       barrier_init(shared_address(&values_empty[s]), 8);
     }
     barriers_are_made();
@@ -75,9 +76,9 @@ __device__ __forceinline__ void copy_pages(uint8_t* to, uint64_t* full, const Pa
   }
 }
 
-/// Converts the 64 (row, head) rows of a warpgroup to bf16 and stores them in shared memory. The
-/// threads that later multiply these rows call it. Columns from head_dim on are zeros. Each thread
-/// requests kMost groups of 8 elements before it waits.
+/// Converts the 64 flat rows of a warpgroup to bf16 and stores them in shared memory. All threads
+/// of the warpgroup must call this function. Columns from head_dim on are zeros. Each thread loads
+/// up to kMost groups of 8 elements at once.
 template <int D, int kMost>
 __device__ __forceinline__ void store_queries(const AttendArgs& a, const float* queries,
                                               const UnitRecord& unit, int group, uint32_t to) {
@@ -112,8 +113,8 @@ __device__ __forceinline__ void store_queries(const AttendArgs& a, const float* 
   named_sync<128>(3 + group);
 }
 
-/// The state of 64 (row, head) rows of one warpgroup. A lane holds rows `flat` and flat + 8 of the
-/// unit.
+/// The state of a warpgroup's 64 flat rows. A lane holds elements of two rows of the unit, `flat`
+/// and flat + 8.
 template <int D>
 struct Rows64 {
   using F = Sm90Form<D>;
@@ -177,8 +178,8 @@ struct Rows64 {
     }
   }
 
-  /// Multiplies the sums by the factors that soften() computed, so that further products can be
-  /// added to them.
+  /// Multiplies the sums by the factors that soften() computed. After this, the values of the next
+  /// tile can be added.
   __device__ __forceinline__ void shrink_sums() {
 #pragma unroll
     for (int k = 0; k < D / 2; ++k) o[k] *= shrink[(k >> 1) & 1];
@@ -190,8 +191,8 @@ struct Rows64 {
   }
 };
 
-/// Sets value n of a tile to zero if `is_cleared` is true. n is the index of the thread in the
-/// warpgroup. All threads of the warpgroup must call it.
+/// Sets value n of a tile to zero if `is_cleared` is true. n is the index of the calling thread in
+/// the warpgroup. All threads of the warpgroup must call this function.
 template <int D>
 __device__ __forceinline__ void clear_value(uint32_t values, int n, bool is_cleared, int group) {
   if (is_cleared) {
@@ -204,8 +205,8 @@ __device__ __forceinline__ void clear_value(uint32_t values, int n, bool is_clea
   named_sync<128>(3 + group);
 }
 
-/// Writes the results of the unit's rows, or their partial results if the unit is a part. Call it
-/// after the last tile.
+/// Writes the results of the unit's rows, or their partial results if the unit has several parts.
+/// Must be called after the last tile.
 template <int D>
 __device__ __forceinline__ void write_rows(const AttendArgs& a, const UnitRecord& unit, int flat,
                                            Rows64<D>& rows) {

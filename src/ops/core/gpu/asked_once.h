@@ -1,8 +1,9 @@
 #pragma once
 // Caches kernel attributes that the CUDA driver reports. The lock of the cache is not held while
 // the driver is queried. The first query for a kernel loads the kernel, and loading waits for all
-// running work of the GPU. The running work may wait for another GPU (one_shot.gpu.h). If the lock
-// were held, the thread of the other GPU could wait for it forever.
+// running work of the GPU. This work may in turn wait for another GPU (one_shot.gpu.h), and the
+// host thread of that GPU may need the cache. If the lock were held during the query, the two
+// threads could deadlock.
 
 #include <map>
 #include <mutex>
@@ -12,9 +13,9 @@ namespace longhaul::cuda {
 template <class Key, class Answer>
 class AskedOnce {
  public:
-  /// Returns the result of the first ask() for `key`. ask() queries the driver. Several threads may
-  /// call ask() for the same key at the same time. Their answers are equal, and one of them is
-  /// kept.
+  /// Returns the cached value for `key`. If there is none, calls ask(), which queries the driver,
+  /// and caches the value. Several threads may call ask() for the same key at the same time. Each
+  /// then obtains the same value.
   template <class Ask>
   Answer of(const Key& key, Ask&& ask) {
     {

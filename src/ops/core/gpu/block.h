@@ -1,7 +1,7 @@
 #pragma once
-// Simulates a CUDA thread block, so that the same source runs on the GPU and, in tests, on the
-// host. The work of a block is divided into phases: each(f) runs f(thread) for every thread and
-// then synchronises. CudaBlock uses real threads. HostBlock uses a loop.
+// Interface to a CUDA thread block, for code that runs on the GPU and, in tests, on the host. The
+// work of a block is divided into phases: each(f) runs f(thread) for every thread and then
+// synchronises. CudaBlock uses the threads of the GPU. HostBlock simulates the threads by a loop.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,29 +21,30 @@ namespace longhaul::cuda {
 
 inline constexpr int kBlockThreads = 1024;
 
-/// Shared memory for a prefix sum over threads. before[t] is the sum over the threads below t, and
-/// `all` is the total.
+/// Shared memory for a prefix sum of one number per thread. before[t] is the sum over the threads
+/// below t, and `all` is the sum over all threads.
 struct ScanShared {
   uint32_t of_warps[32];
   uint32_t before[kBlockThreads];
   uint32_t all;
 };
 
-/// Shared memory for sums of N values over all threads. The order of addition is fixed.
+/// Shared memory for N sums over all threads. The order of additions is fixed.
 template <int N>
 struct SumShared {
   double of_warps[32][N];
   double all[N];
 };
 
-/// Shared memory for the maximum over all threads.
+/// Shared memory for the maximum of one float per thread.
 struct LargestShared {
   float of_warps[32];
   float all;
 };
 
-/// Shared memory for the largest key over all threads. Consecutive calls use alternate slots. A
-/// call therefore need not wait for threads that still read the result of the previous call.
+/// Shared memory for the maximum of one key per thread. Consecutive calls of largest_key() use
+/// alternating slots of `of_warps`. A call therefore need not wait for threads that still read the
+/// result of the previous call.
 struct LargestKeyShared {
   uint64_t of_warps[2][32];
 };
@@ -56,7 +57,7 @@ struct HostBlock {
   /// Sets *to to *from. The value may be read after await_copies().
   void copy(float* to, const float* from) const { *to = *from; }
   void await_copies() const {}
-  /// Adds x and returns the value before the addition.
+  /// Adds x to `to` and returns the value of `to` before the addition.
   uint32_t add(uint32_t& to, uint32_t x) const { return (to += x) - x; }
   void set_bits(uint32_t& of, uint32_t bits) const { of |= bits; }
   /// Returns the number of threads for which yes(thread) is true. Every thread gets the result.
@@ -72,14 +73,15 @@ struct HostBlock {
     s.all = 0;
     for (int t = 0; t < kBlockThreads; ++t) s.before[t] = s.all, s.all += count(t);
   }
-  /// Calls then(t, sum of count(u) over threads u below t) for every thread t, after all threads
-  /// have called count().
+  /// Calls then(t, sum) for every thread t, after all threads have called count(). `sum` is the sum
+  /// of count(u) over the threads u below t.
   template <class Count, class Then>
   void after_scan(ScanShared& s, Count&& count, Then&& then) const {
     scan(s, count);
     each([&](int t) { then(t, s.before[t]); });
   }
-  /// Sets of_warps[w][n] to the sum of value n over the threads of warp w.
+  /// Sets of_warps[w][n] to the sum over the threads t of warp w of the number that add(t, sums)
+  /// adds to sums[n].
   template <int N, class F>
   void sums_of_warps(SumShared<N>& s, F&& add) const {
     for (int t = 0; t < kBlockThreads; ++t) {
@@ -87,16 +89,16 @@ struct HostBlock {
       add(t, s.of_warps[t / 32]);
     }
   }
-  /// Returns the largest key(thread) over all threads. Every thread gets the result. `turn` must
-  /// alternate between 0 and 1.
+  /// Returns the largest key(thread) over all threads. Every thread gets the result. `turn` must be
+  /// 0 and 1 in alternating calls, so that these use different slots.
   template <class F>
   uint64_t largest_key(LargestKeyShared&, int /*turn*/, F&& key) const {
     uint64_t all = 0;
     for (int t = 0; t < kBlockThreads; ++t) all = std::max<uint64_t>(all, key(t));
     return all;
   }
-  /// Calls add(thread, values) for every thread, which adds the thread's contributions to values[0]
-  /// to values[N - 1]. Sets all[n] to the sum of values[n] over all threads.
+  /// Calls add(t, own) for every thread t. add() adds the contributions of the thread to own[0] to
+  /// own[N - 1]. Sets all[n] to the sum of the contributions of all threads to own[n].
   template <int N, class F>
   void sums(SumShared<N>& s, F&& add) const {
     for (double& sum : s.all) sum = 0;
@@ -106,7 +108,7 @@ struct HostBlock {
       for (int n = 0; n < N; ++n) s.all[n] += own[n];
     }
   }
-  /// Sets `all` to the largest number(thread) over all threads. No number may be NaN.
+  /// Sets s.all to the largest number(t) over all threads t. No number may be NaN.
   template <class F>
   void largest(LargestShared& s, F&& number) const {
     s.all = number(0);
@@ -124,8 +126,9 @@ struct CudaBlock {
     f(static_cast<int>(threadIdx.x));
     __syncthreads();
   }
-  /// Starts a copy to shared memory. It does not pass through a register, so the thread does not
-  /// wait for the load.
+  /// Starts a copy of one float to shared memory. The copy does not pass through a register, so the
+  /// thread does not wait for the load. If `to` is not in shared memory, the float is copied at
+  /// once.
   __device__ void copy(float* to, const float* from) const {
     if (__isShared(to)) {
       const auto there = static_cast<uint32_t>(__cvta_generic_to_shared(to));
@@ -141,8 +144,8 @@ struct CudaBlock {
   __device__ uint32_t count(F&& yes) const {
     return static_cast<uint32_t>(__syncthreads_count(yes(static_cast<int>(threadIdx.x))));
   }
-  /// Returns the sum of count() over all lower threads and sets `all` to the sum over all threads.
-  /// s.of_warps is in use until the next barrier.
+  /// Returns the sum of count(t) over all threads t below this one, and sets `all` to the sum over
+  /// all threads. s.of_warps is in use until the next barrier.
   template <class F>
   __device__ uint32_t sum_before(ScanShared& s, F&& count, uint32_t& all) const {
     const int t = static_cast<int>(threadIdx.x), lane = t % 32;
@@ -162,7 +165,7 @@ struct CudaBlock {
       if (lane >= step) of_warps += below;
     }
     const uint32_t before = __shfl_sync(~0u, of_warps, (t / 32 + 31) % 32);
-    all = of_warps;  // lane 31's value: the sum of all warps
+    all = of_warps;  // lane 31 holds the sum of all warps
     return sum - own + (t < 32 ? 0 : before);
   }
   template <class F>
@@ -191,8 +194,8 @@ struct CudaBlock {
     add(t, own);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
-      // Most warps have only zeros for most values. Skipping them saves the shuffles, each of which
-      // takes a clock cycle.
+      // Most warps contribute only zeros to most of the N sums. Skipping these saves the shuffles,
+      // each of which takes a clock cycle.
       if (N > 1 && !__any_sync(~0u, own[n] != 0)) {
         own[n] = 0;
       } else {

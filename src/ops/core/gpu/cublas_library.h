@@ -1,6 +1,6 @@
 #pragma once
 // Opens cuBLASLt and cuBLAS on first use. The program is not linked with these libraries and does
-// not contain them (541 and 54 MB).
+// not contain them, because they are large (541 and 54 MB).
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace longhaul::cuda {
 
-/// Declarations from cublasLt.h and cublas_api.h. They are repeated here so that builds need no
-/// CUDA toolkit. A test compares them with the original headers.
+/// The constants and types below repeat declarations of cublasLt.h and cublas_api.h, so that builds
+/// need no CUDA toolkit. A test compares them with the original headers.
 namespace lt {
 
 using Handle = void*;
@@ -26,11 +26,12 @@ inline constexpr int kTransA = 3, kTransB = 4;      // CUBLASLT_MATMUL_DESC_TRAN
 inline constexpr int kScalesA = 17, kScalesB = 18;  // ..._A_SCALE_POINTER, ...
 inline constexpr int kScaleModeA = 31, kScaleModeB = 32;
 inline constexpr int32_t kScaleOfRow = 3;  // ..._MATRIX_SCALE_OUTER_VEC_32F
-// First library version that supports kScaleOfRow, which requires a Hopper GPU.
+// First version of cuBLASLt that supports kScaleOfRow. The GPU must be a Hopper.
 inline constexpr size_t kScaleOfRowSince = 120900;
-inline constexpr int kBatchCount = 5, kBatchOffset = 6;  // attributes of a layout
+inline constexpr int kBatchCount = 5, kBatchOffset = 6;  // attributes of a matrix layout
 inline constexpr int kMaxWorkspace = 1;
-inline constexpr int kAlignmentOf[4] = {5, 6, 7, 8};  // A, B, C, D
+inline constexpr int kAlignmentOf[4] = {5, 6, 7, 8};  // attributes: minimum alignment of the
+                                                      // matrices A, B, C and D
 
 struct Algorithm {
   uint64_t data[8];
@@ -45,7 +46,7 @@ struct Heuristic {
 
 }  // namespace lt
 
-/// The functions of an opened library.
+/// The functions of cuBLASLt that the program calls.
 struct CublasLibrary {
   std::string path;  ///< path that was opened
   size_t version = 0;
@@ -78,7 +79,7 @@ struct GroupedLibrary {
   int (*set_stream)(lt::Handle, void* stream);
   int (*set_workspace)(lt::Handle, void* workspace, size_t bytes);
   /// Calls cublasGemmGroupedBatchedEx. The arrays of addresses (a, b and c) are in device memory,
-  /// all other arrays in host memory.
+  /// and all other arrays are in host memory.
   int (*multiply)(lt::Handle, const int* a_form, const int* b_form, const int* m, const int* n,
                   const int* k, const void* alpha, const void* const* a, int a_type, const int* lda,
                   const void* const* b, int b_type, const int* ldb, const void* beta,
@@ -86,7 +87,8 @@ struct GroupedLibrary {
                   int compute);
 };
 
-/// Throws std::runtime_error if `status` reports a failed call of the library at `path`.
+/// Throws std::runtime_error if `status`, the result of the call named `what`, reports an error of
+/// the library at `path`.
 void require_cublas(const std::string& path, int status, const char* what);
 
 /// Opens libcublas.so.13, or libcublas.so.12 if there is no version 13. Throws UserError if neither

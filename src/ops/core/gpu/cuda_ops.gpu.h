@@ -9,7 +9,7 @@ namespace longhaul::cuda {
 
 class GpuQueue;
 
-/// Returns the operations for `stream`, which must outlive the result.
+/// Returns the operations of the GPU that `stream` belongs to. `stream` must outlive the result.
 std::unique_ptr<DeviceOps> make_ops(GpuQueue& stream);
 
 }  // namespace longhaul::cuda

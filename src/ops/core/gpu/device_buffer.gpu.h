@@ -1,5 +1,5 @@
 #pragma once
-// Owners of device memory and of pinned host memory. Both belong to the current device.
+// Owners of device memory and of pinned host memory, both allocated for the current CUDA device.
 
 #include <cstddef>
 #include <utility>

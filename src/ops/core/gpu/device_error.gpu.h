@@ -11,10 +11,12 @@ class DeviceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws if `code`, a cudaError_t, is not cudaSuccess. `what` is the name of the call.
+/// Throws if `code`, a cudaError_t, is not cudaSuccess. `what` is the name of the CUDA call that
+/// returned it.
 void check(int code, const char* what);
 
-/// Throws if the last kernel launch failed.
+/// Throws if the last kernel launch failed. `kernel` is the name of the kernel for the error
+/// message.
 void check_launch(const char* kernel);
 
 }  // namespace longhaul::cuda

@@ -1,9 +1,10 @@
 #pragma once
 // Starts kernels while the previous kernel is still ending (programmatic dependent launch). This
 // requires compute capability 9.0 and has no effect on older cards. A kernel that is started in
-// this way must call wait_for_earlier_kernels() before it ends, so that the end of a kernel implies
-// the end of all earlier kernels. Before this call it may read only data that the previous kernel
-// does not write, such as weights. It may call let_next_kernel_begin() only after this call.
+// this way must call wait_for_earlier_kernels() before it ends. This ensures that all earlier
+// kernels have ended when a kernel ends. Before this call, the kernel may read only data that the
+// previous kernel does not write, such as weights. It may call let_next_kernel_begin() only after
+// wait_for_earlier_kernels().
 
 #include <cuda_runtime.h>
 
@@ -24,14 +25,16 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 #endif
 }
 
-/// Makes both calls. Use it in kernels that have no work to do before the wait.
+/// Calls wait_for_earlier_kernels() and let_next_kernel_begin(), for kernels that have nothing to
+/// do before the wait.
 __device__ __forceinline__ void await_turn() {
   wait_for_earlier_kernels();
   let_next_kernel_begin();
 }
 
-/// Returns whether the code of `kernel` that runs on this device contains the wait. The wait is
-/// missing if the driver compiles the kernel from code for older cards. The result is cached.
+/// Returns whether the machine code of `kernel` on this device contains the wait of
+/// wait_for_earlier_kernels(). The wait is missing if the driver compiled the kernel from code for
+/// older cards. The result is cached.
 bool waits_by_itself(const void* kernel);
 
 template <class... Parameters, class... Arguments>

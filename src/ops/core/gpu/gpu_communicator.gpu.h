@@ -1,6 +1,6 @@
 #pragma once
-// The communicator of GPUs that share a model's heads. It reduces few values (decode) in one step
-// (one_shot.gpu.h), and many values (prefill) through NCCL.
+// The communicator of GPUs that share a model's heads. It exchanges few numbers, as in decoding, in
+// one step (one_shot.gpu.h), and many numbers, as in prefill, through NCCL.
 
 #include <atomic>
 #include <memory>
@@ -41,7 +41,8 @@ class GpuCommunicator final : public Communicator {
   std::vector<std::shared_ptr<GpuQueue>> gpus_;
   std::vector<NcclLibrary::Communicator> communicators_;
   std::unique_ptr<OneShot> one_shot_;  ///< null if the GPUs cannot write into each other's memory
-  /// True after a GPU failed to take part in a collective for which others wait.
+  /// Becomes true when a GPU fails to take part in a collective operation for which other GPUs
+  /// wait.
   std::atomic<bool> broken_{false};
 };
 

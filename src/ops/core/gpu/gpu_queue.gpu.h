@@ -48,17 +48,19 @@ class GpuQueue : public DeviceQueue {
   void wait_for(uint64_t event) override;
   DeviceOps& ops() override { return *ops_; }
 
-  /// Returns the address range that contains all slabs.
+  /// Returns the address range that contains all slabs (memory for pages of keys and values).
   const SlabRange& slabs() const { return *slabs_; }
   cudaStream_t handle() const { return stream_; }
   int processors() const { return processors_; }
   /// Returns 10 * the compute capability: 90 means 9.0.
   int capability() const { return capability_; }
-  size_t memory_left() const;  ///< returns the free bytes; weight copies count as used
-  /// Returns the registry of weight copies. Copies are made as long as memory suffices.
+  size_t memory_left() const;  ///< returns the free device memory in bytes; copies of weights count
+                               ///< as used
+  /// Returns the registry of the weight copies in device memory. Copies are made as long as memory
+  /// suffices.
   const std::shared_ptr<WeightCopies>& copies() const { return copies_; }
   /// Returns pinned host memory for `bytes` bytes, at most kStageBytes. The caller may write to it
-  /// and must queue all copies from it before the next call of stage().
+  /// and must queue all copies from this memory to the device before it calls stage() again.
   std::byte* stage(size_t bytes);
   static constexpr size_t kStageBytes = size_t{8} << 20;
   static constexpr size_t kArrivalBytes = size_t{1} << 20;
@@ -71,8 +73,8 @@ class GpuQueue : public DeviceQueue {
   void end_downloads(uint64_t event);
 
   /// Returns the queue's only object of type T. Operations keep state between calls in such
-  /// objects. The object is created on first use and lives as long as the queue. If its constructor
-  /// has a parameter for the queue, the queue is passed.
+  /// objects. The object is created on first use and destroyed with the queue. If T has a
+  /// constructor from GpuQueue&, that constructor is used.
   template <class T>
   T& own() {
     static const size_t number = next_own_++;
@@ -89,8 +91,8 @@ class GpuQueue : public DeviceQueue {
     }
     return *static_cast<T*>(own_[number]);
   }
-  /// Sets the implementation of an operation. `function` has the queue as first argument. If
-  /// `function` returns nothing, the operation returns true.
+  /// Sets the implementation of an operation in the queue's table. The queue is passed to
+  /// `function` as the first argument. If `function` returns nothing, the operation returns true.
   template <class Result, class... Arguments, class Function>
   void implement(const DeviceOperation<Result(Arguments...)>& operation, Function function) {
     operations().set(operation, [this, function](Arguments... arguments) -> Result {
@@ -105,7 +107,7 @@ class GpuQueue : public DeviceQueue {
   }
 
  private:
-  /// A section of the pinned memory. It is reused as soon as the copies from it are done.
+  /// A section of the pinned memory. It is reused as soon as the copies from it have ended.
   struct Stage {
     std::byte* memory = nullptr;
     size_t used = 0;

@@ -1,6 +1,7 @@
 #pragma once
-// Hopper (sm_90a) instructions: barriers in shared memory that count bytes (mbarrier), the copy
-// engine (TMA), matrix products of a warpgroup (wgmma), and named barriers between warpgroups.
+// Wrappers of Hopper (sm_90a) instructions: barriers in shared memory that count bytes (mbarrier),
+// copies by the tensor memory accelerator (TMA), matrix products of a warpgroup (wgmma), and named
+// barriers between warpgroups.
 
 #include <cuda.h>
 
@@ -31,8 +32,8 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
       : "memory");
 }
 
-/// Starts the copy of a box of a three-dimensional tensor map to shared memory. The box begins at
-/// column x, row y and plane z.
+/// Starts the copy of a box of a three-dimensional tensor map to shared memory address `to`. The
+/// box begins at column x, row y and plane z. `barrier` counts the copied bytes.
 __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap* map, int x, int y, int z,
                                          uint32_t barrier) {
   asm volatile(
@@ -42,8 +43,8 @@ __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap* map, in
       : "memory");
 }
 
-/// Makes earlier writes of threads to shared memory visible to wgmma and to the copy engine. It
-/// must be called before either of them accesses the written memory.
+/// Makes earlier writes of threads to shared memory visible to wgmma and to the TMA. It must be
+/// called before either of them accesses the written memory.
 __device__ __forceinline__ void publish_to_engines() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -57,16 +58,18 @@ __device__ __forceinline__ void named_arrive(int barrier) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(threads) : "memory");
 }
 
-/// Returns the descriptor of a matrix in shared memory with the 128-byte swizzle. `leading` and
-/// `stride` are in bytes.
+/// Returns the wgmma descriptor of a matrix in shared memory that is stored with the 128-byte
+/// swizzle. `leading` and `stride` are the byte offsets of the leading and the stride dimension, as
+/// the PTX manual defines them.
 __device__ __forceinline__ uint64_t matrix_at(uint32_t address, uint32_t leading, uint32_t stride) {
   return static_cast<uint64_t>((address & 0x3ffff) >> 4) |
          (static_cast<uint64_t>(leading >> 4) << 16) | (static_cast<uint64_t>(stride >> 4) << 32) |
          (1ull << 62);
 }
 
-/// Returns the descriptor of the matrix that begins `bytes` after `matrix`. A plain addition is
-/// correct as long as the address field of the descriptor does not overflow.
+/// Returns the wgmma descriptor of the matrix that begins `bytes` bytes after that of descriptor
+/// `matrix`. A plain addition is correct as long as the address field of the descriptor does not
+/// overflow.
 __device__ __forceinline__ uint64_t matrix_behind(uint64_t matrix, uint32_t bytes) {
   uint32_t low, high;
   asm("mov.b64 {%0, %1}, %2;" : "=r"(low), "=r"(high) : "l"(matrix));
@@ -75,9 +78,10 @@ __device__ __forceinline__ uint64_t matrix_behind(uint64_t matrix, uint32_t byte
   return matrix;
 }
 
-/// Loads the 16 rows of this warp, among the 64 rows of its warpgroup, into registers as the left
-/// operand of products. A row has D elements and is stored with the 128-byte swizzle. `half` is the
-/// number of bytes between groups of 64 columns.
+/// Loads the rows of this warp into registers as the left operand of wgmma products. A warp has 16
+/// of the 64 rows of its warpgroup. A row has D elements and is stored with the 128-byte swizzle.
+/// Each group of 64 columns is stored separately, and `half` is the distance in bytes between two
+/// groups.
 template <int D>
 __device__ __forceinline__ void load_rows(uint32_t* fragments, uint32_t rows, uint32_t half) {
   const uint32_t row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;

@@ -1,5 +1,5 @@
 #pragma once
-// Passes records as kernel arguments. This avoids a copy to device memory before the launch.
+// Passes records as kernel arguments, so that they need no copy to device memory before the launch.
 
 #include <cuda_runtime.h>
 
@@ -17,7 +17,8 @@ struct Records {
   Record each[kMost];
 };
 
-/// Passes all records in as many launches as necessary. Calls launch(records, count) for each.
+/// Calls launch(some, count) for consecutive groups of records until all records are passed. `some`
+/// holds `count` records. `what` names the kernel in error messages.
 template <class Record, class Launch>
 void in_launches(std::span<const Record> records, const char* what, Launch&& launch) {
   while (!records.empty()) {

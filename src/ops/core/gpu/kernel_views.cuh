@@ -17,19 +17,20 @@ inline Planes planes_of(const MatrixView& m) {
   return planes;
 }
 
-/// Returns the number of thread blocks of `threads` threads that is needed for `items` items, with
-/// one item per thread. The result is at most `most`, for kernels with grid-stride loops.
+/// Returns the number of thread blocks for `items` items if each of the `threads` threads of a
+/// block handles one item. The result is at most `most`, for kernels with grid-stride loops.
 inline unsigned blocks_for(int64_t items, int threads, int64_t most = 132 * 64) {
   return static_cast<unsigned>(std::clamp<int64_t>((items + threads - 1) / threads, 1, most));
 }
 
-/// Returns whether every address and stride (in bytes) is a multiple of `bytes`.
+/// Returns whether all `numbers` (addresses, or strides in bytes) are multiples of `bytes`.
 template <class... Numbers>
 bool aligned_to(size_t bytes, Numbers... numbers) {
   return (((size_t)numbers % bytes == 0) && ...);
 }
 
-/// Readers of plain (unquantised) types. kPer is the number of elements in 16 bytes.
+/// Readers of the unquantised types. kBytes is the size of an element, and kPer is the number of
+/// elements in 16 bytes.
 struct PlainF32 {
   static constexpr int kBytes = 4, kPer = 4;
   LH_EVERYWHERE static float value(const Word4& w, int i) { return float_of(w.w[i]); }
@@ -54,7 +55,7 @@ struct PlainBF16 {
   }
 };
 
-/// Calls f with the reader (PlainF32, PlainF16 or PlainBF16) of the type.
+/// Calls f with the reader (PlainF32, PlainF16 or PlainBF16) of `type`.
 template <class F>
 void with_plain(DType type, F&& f) {
   if (type == DType::F32) return f(PlainF32{});

@@ -4,8 +4,8 @@
 
 namespace longhaul::cuda {
 
-/// Returns the Hadamard rotation of 32 values, one per lane of a warp. The result is bitwise equal
-/// to mix_blocks() of ops/core/convert.h.
+/// Returns the Walsh-Hadamard transform of 32 numbers, one per lane of a warp. It is bitwise equal
+/// to the result of mix_blocks() of ops/core/convert.h.
 __device__ __forceinline__ float mix_of_warp(float x) {
 #pragma unroll
   for (unsigned step = 1; step < 32; step *= 2) {

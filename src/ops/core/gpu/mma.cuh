@@ -16,8 +16,8 @@ __device__ __forceinline__ float exp2_of(float x) {
   return y;
 }
 
-/// Returns tanh(x) with a relative error of at most 2^-11. This is a quarter of the error of a
-/// product of bf16 values.
+/// Returns tanh(x) with a relative error of at most 2^-11, a quarter of the error of a rounding to
+/// bf16.
 __device__ __forceinline__ float tanh_of(float x) {
   float y;
   asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -25,7 +25,7 @@ __device__ __forceinline__ float tanh_of(float x) {
 }
 
 /// Replaces each dot product x of a query and a key by tanh(bend * x) if the model caps logits
-/// (bend > 0). The results are proportional to the logits (LogitForm).
+/// (bend > 0). The results are proportional to the capped logits (LogitForm).
 template <int N>
 __device__ __forceinline__ void bend_logits(float (&x)[N], float bend) {
   if (bend == 0) return;
@@ -39,7 +39,7 @@ __device__ __forceinline__ void bend_logits(float (&x)[N][4], float bend) {
   for (int g = 0; g < N; ++g) bend_logits(x[g], bend);
 }
 
-/// Converts two values to bf16. `low` is in the low 16 bits of the result.
+/// Converts two floats to bf16. `low` becomes the low 16 bits of the result.
 __device__ __forceinline__ uint32_t bf16_pair(float low, float high) {
   uint32_t r;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
@@ -50,8 +50,8 @@ __device__ __forceinline__ float high_of(uint32_t pair) {
   return __uint_as_float(pair & 0xffff0000u);
 }
 
-/// Loads four 8 x 8 matrices of 16-bit values. Lane l passes the address of row l % 8 of matrix l /
-/// 8.
+/// Loads four 8 x 8 matrices of 16-bit elements. Lane l passes the address of row l % 8 of matrix l
+/// / 8.
 __device__ __forceinline__ void load_matrices(uint32_t (&r)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -65,7 +65,8 @@ __device__ __forceinline__ void load_transposed(uint32_t (&r)[4], uint32_t addre
                : "memory");
 }
 
-/// Computes c [16, 8] += a [16, 16] * b [16, 8].
+/// Computes c [16, 8] += a [16, 16] * b [16, 8] in bf16 with f32 sums. Each lane of the warp holds
+/// its fragments of a, b and c.
 __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                          uint32_t b1) {
   asm volatile(
@@ -75,14 +76,15 @@ __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], 
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Starts the copy of 16 bytes to shared memory. Writes zeros if `present` is false.
+/// Starts the copy of 16 bytes to shared memory. If `present` is false, writes zeros instead and
+/// does not read `from`.
 __device__ __forceinline__ void copy_16(uint32_t to, const void* from, bool present) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                "r"(present ? 16 : 0)
                : "memory");
 }
 /// Like copy_16(), for data that only neighbouring thread blocks read, at about the same time. The
-/// L2 cache evicts this data first and thus keeps data that kernels pass to each other.
+/// L2 cache evicts such data first. It can thus keep the data that kernels pass to each other.
 __device__ __forceinline__ void copy_16_once(uint32_t to, const void* from, bool present) {
   asm volatile(
       "{ .reg .b64 first;\n"
@@ -94,13 +96,14 @@ __device__ __forceinline__ void copy_16_once(uint32_t to, const void* from, bool
 __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/// Waits until at most the last `pending` groups of this thread's copies are incomplete.
+/// Waits until the groups of this thread's copies have completed, except for at most the last
+/// `pending` groups.
 template <int pending>
 __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
-/// Waits for the oldest stage of a ring of `stages` stages (2 to 6). All stages but one are in
-/// flight when it is called.
+/// Waits for the oldest stage in a ring of `stages` stages (2 to 6). The caller must have started
+/// the copies of all stages but one.
 __device__ __forceinline__ void wait_for_stage(int stages) {
   switch (stages) {
     case 2:

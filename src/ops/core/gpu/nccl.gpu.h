@@ -1,5 +1,6 @@
 #pragma once
-// Opens NCCL on first use. The program is not linked with NCCL and does not contain it (218 MB).
+// Opens NCCL on first use. The program is not linked with NCCL and does not contain it, because it
+// is large (218 MB).
 
 #include <cuda_runtime_api.h>
 
@@ -7,8 +8,8 @@
 
 namespace longhaul::cuda {
 
-/// Functions of the opened library. The declarations repeat those of nccl.h, so that builds need no
-/// toolkit.
+/// The functions of NCCL that the program uses. The declarations repeat those of nccl.h, so that
+/// builds need no CUDA toolkit.
 struct NcclLibrary {
   using Communicator = void*;
   static constexpr int kSuccess = 0, kSum = 0, kInt32 = 2, kFloat32 = 7;

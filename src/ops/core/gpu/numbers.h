@@ -1,6 +1,6 @@
 #pragma once
-// Conversions and integer operations for kernels. Tests run them on the host, with bitwise equal
-// results.
+// Conversions and integer operations for kernels. Tests run them on the host, where the results are
+// bitwise equal to those on the GPU.
 
 #include <bit>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace longhaul::cuda {
 
-/// 16 bytes in registers.
+/// 16 bytes, which a GPU thread can load at a time.
 struct alignas(16) Word4 {
   uint32_t w[4];
 };
@@ -61,7 +61,7 @@ LH_EVERYWHERE uint32_t two_bf16(float low, float high) {
   return bf16_bits(low) | bf16_bits(high) << 16;
 }
 
-/// Returns `sum` plus the products of the four signed bytes of a and b.
+/// Returns `sum` plus the dot product of the four signed bytes of a and the four signed bytes of b.
 LH_EVERYWHERE int dot4(uint32_t a, uint32_t b, int sum) {
 #if defined(__CUDA_ARCH__)
   return __dp4a(static_cast<int>(a), static_cast<int>(b), sum);
@@ -93,8 +93,8 @@ LH_EVERYWHERE uint32_t count_ones(uint32_t x) {
 #endif
 }
 
-/// Combines four of eight bytes. Bytes 0 to 3 are those of a, and bytes 4 to 7 are those of b.
-/// Nibble i of the selector is the index of byte i of the result.
+/// Returns four of eight bytes. Bytes 0 to 3 are those of a, and bytes 4 to 7 are those of b. Byte
+/// i of the result is the byte whose number is nibble i of `selector`.
 LH_EVERYWHERE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);
@@ -127,7 +127,7 @@ LH_EVERYWHERE T load_once(const T* p) {
 #endif
 }
 
-/// Loads read-only data that neighbouring threads also read.
+/// Loads read-only data that neighbouring threads also read. The load uses the L1 cache.
 template <class T>
 LH_EVERYWHERE T load_shared(const T* p) {
 #ifdef __CUDA_ARCH__

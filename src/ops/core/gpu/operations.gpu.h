@@ -1,6 +1,6 @@
 #pragma once
-// Sets the GPU implementations of operations in a queue's table (base/device_table.h). Each
-// function sets those of one folder.
+// Functions that set the GPU implementations of operations in a queue's table
+// (base/device_table.h). Each function sets the operations of one folder.
 
 #include <vector>
 
@@ -17,8 +17,9 @@ void implement_grad(GpuQueue& queue);
 void implement_delta(GpuQueue& queue);
 void implement_ssm(GpuQueue& queue);
 
-/// Returns the functions that set the operations of folders other than ops, for example those of
-/// attention/operations.h. Every GPU that is opened calls them.
+/// Returns the list of such functions for folders outside ops. The constructor of GpuQueue calls
+/// each of them with the new queue. add_method_operations() (attention/operations.h) sets the list
+/// to the functions of the attention methods.
 std::vector<void (*)(GpuQueue&)>& operations_of_other_rooms();
 
 }  // namespace longhaul::cuda

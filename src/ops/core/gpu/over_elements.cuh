@@ -1,7 +1,7 @@
 #pragma once
-// Loops over the elements of rows. A thread processes runs of kRun consecutive elements. kRun is 4
-// if the addresses allow loads of 16 bytes (f32) or 8 bytes (bf16), and otherwise 1. An operation
-// on bf16 may use runs of 8, which are loads of 16 bytes.
+// Loops over the elements of an array of rows. A thread processes runs of kRun consecutive
+// elements. kRun is 4 if the addresses allow loads of 16 bytes (f32) or 8 bytes (bf16), and
+// otherwise 1. An operation on bf16 may also use runs of 8, which are loads of 16 bytes.
 
 #include <cuda_runtime.h>
 
@@ -84,7 +84,8 @@ __global__ void __launch_bounds__(256) over_rows_kernel(Op op, int64_t rows, int
   }
 }
 
-/// Calls op.apply<kRun>(row, column) for every run of an array [rows, n].
+/// Calls op.apply<kRun>(row, column) for every run of an array [rows, n]. `column` is the first
+/// column of the run.
 template <int kRun, class Op>
 void over_runs(Stream stream, const char* name, int64_t rows, int64_t n, const Op& op) {
   if (rows <= 0 || n <= 0) return;
@@ -106,8 +107,8 @@ void over_rows(Stream stream, const char* name, int64_t rows, int64_t n, bool ru
   over_runs<1>(stream, name, rows, n, op);
 }
 
-/// Processes `count` elements as one row. If they are processed in runs of four, the elements after
-/// the last whole run are processed one by one.
+/// Like over_rows(), for one row of `count` elements. If `runs_of_four` is true and `count` is not
+/// a multiple of 4, the last elements are processed one by one.
 template <class Op>
 void over_all(Stream stream, const char* name, int64_t count, bool runs_of_four, const Op& op) {
   const int64_t whole = runs_of_four ? count / 4 * 4 : 0;

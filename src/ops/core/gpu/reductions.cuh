@@ -1,12 +1,12 @@
 #pragma once
-// Sums and maxima over warps and thread blocks, in a fixed order.
+// Sums and maxima over the threads of a warp or of a thread block, in a fixed order.
 
 #include <cuda_runtime.h>
 
 namespace longhaul::cuda {
 
-/// Both functions return the result over four consecutive lanes, which hold parts of a row of
-/// mma.sync and wgmma products.
+/// quad_sum() and quad_max() return the sum and the maximum of x over four consecutive lanes. In
+/// the results of mma.sync and wgmma, four consecutive lanes hold one row.
 __device__ __forceinline__ float quad_sum(float x) {
   x += __shfl_xor_sync(~0u, x, 1);
   return x + __shfl_xor_sync(~0u, x, 2);
@@ -41,8 +41,9 @@ __device__ inline float block_sum(float x, float* sums) {
   return warp_sum(lane < warps ? sums[lane] : 0.0f);
 }
 
-/// Returns the sum, or the maximum, of x over all threads of a thread block to every thread. A
-/// kernel may call it several times. `of_warps` is shared memory for a value of each warp.
+/// Returns the sum (if kSum is true) or the maximum of x over all threads of a thread block to
+/// every thread. A kernel may call it several times. `of_warps` is shared memory for one T per
+/// warp.
 template <bool kSum, class T>
 __device__ __forceinline__ T block_result(T x, T* of_warps) {
   const auto add = [](T a, T b) { return kSum ? a + b : max(a, b); };

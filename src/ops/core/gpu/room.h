@@ -21,7 +21,7 @@ struct Room {
     data = queue.allocate(bytes);
     size = bytes;
   }
-  /// Copies the values to device memory. The returned address is valid until the next upload.
+  /// Copies `numbers` to device memory. The returned address is valid until the next upload.
   template <class T>
   const T* upload(std::span<const T> numbers) {
     at_least(numbers.size_bytes());

@@ -7,10 +7,10 @@
 
 namespace longhaul::cuda {
 
-/// Describes a library to search for. Each of `names` (such as libX.so.13) is tried in order. The
+/// Describes a library to search for. The `names` (such as libX.so.13) are tried in order. The
 /// search covers the paths of the loader, the CUDA toolkits under /usr/local, and the folders
-/// `packages` in the nvidia packages of the first python3 in PATH (PyTorch installs them, for
-/// example).
+/// `packages`. These are subfolders of the folder `nvidia` among the Python packages of the first
+/// python3 in PATH, where PyTorch, for example, installs such libraries.
 struct LibraryNames {
   std::span<const char* const> names;
   std::span<const char* const> packages;  ///< folders such as "cublas/lib"
@@ -20,11 +20,13 @@ struct LibraryNames {
 /// An opened library. The library stays loaded until the program ends.
 class SharedLibrary {
  public:
-  /// Throws UserError with the searched places and installation advice.
+  /// Opens the library. Throws UserError with the searched places and installation advice if it is
+  /// not found.
   explicit SharedLibrary(const LibraryNames& names);
 
   const std::string& path() const { return path_; }  ///< returns the path of the opened library
-  /// Looks up the function `name`. Throws UserError if the library does not have it.
+  /// Sets `function` to the library's function `name`. Throws UserError if the library does not
+  /// have this function.
   template <class Function>
   void take(const char* name, Function& function) const {
     function = reinterpret_cast<Function>(symbol(name));

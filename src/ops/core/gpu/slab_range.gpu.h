@@ -1,7 +1,7 @@
 #pragma once
-// Allocates the slabs of a GPU in one address range, with CUDA's virtual memory management. The
-// constructor reserves the addresses. Memory is mapped when a slab is acquired and unmapped when it
-// is released.
+// Allocates the slabs of a GPU in one address range, with CUDA's virtual memory management. A slab
+// is DeviceQueue::kSlabBytes of memory for pages of keys and values. The constructor reserves the
+// addresses. Memory is mapped when a slab is acquired and unmapped when it is released.
 
 #include <cstddef>
 #include <vector>
@@ -30,7 +30,8 @@ class SlabRange {
  private:
   int device_;
   std::byte* base_ = nullptr;
-  size_t slots_ = 0, next_ = 0;  ///< slots from `next_` on have never been used
+  size_t slots_ = 0, next_ = 0;  ///< a slot is the address range of one slab; slots from `next_` on
+                                 ///< have never been used
   std::vector<size_t> free_;
   std::vector<unsigned long long> handles_;  ///< memory handle of each slot
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Collects the parts of host arrays that must be uploaded. Arrays are identified by their
-// addresses. If several segments use the same part, it is uploaded once.
+// Collects the ranges of host arrays that must be uploaded to the device. Arrays are identified by
+// their addresses. A range that is requested several times is uploaded once.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,7 @@ class Uploads {
     parts_.clear();
     size_ = 0;
   }
-  /// Requests elements [first, end) of the array at `from`.
+  /// Requests elements [first, end) of the array that begins at `from`.
   void need(const T* from, int64_t first, int64_t end) {
     // Fast path: several heads often request the same array one after another.
     if (!parts_.empty() && parts_.back().from == from) {
@@ -28,7 +28,8 @@ class Uploads {
     }
     parts_.push_back({from, first, end, 0});
   }
-  /// Assigns each array its offset in the upload. Call this after the last need().
+  /// Merges the ranges of each array and assigns each array its offset in the upload. Must be
+  /// called after the last need().
   void settle() {
     std::sort(parts_.begin(), parts_.end(),
               [](const Part& a, const Part& b) { return a.from < b.from; });
@@ -48,7 +49,7 @@ class Uploads {
       size_ += part.end - part.first;
     }
   }
-  /// Returns the index within the upload of element `element` of the array at `from`.
+  /// Returns the index, within the upload, of element `element` of the array that begins at `from`.
   int64_t place_of(const T* from, int64_t element) const {
     const auto part =
         std::lower_bound(parts_.begin(), parts_.end(), from,

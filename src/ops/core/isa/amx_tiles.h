@@ -1,5 +1,6 @@
 #pragma once
-// Wrappers for AMX tile instructions. For *.isa.cc only.
+// Wrappers for AMX tile instructions. Include this only in *.isa.cc files, which are compiled once
+// per instruction set.
 
 #include <cstdint>
 
@@ -7,8 +8,8 @@
 #include <immintrin.h>
 
 /// Replacements for _tile_loadd and _tile_stored. The address sanitizer does not see the memory
-/// accesses of these instructions. In sanitizer builds, the macros therefore check every row of the
-/// tile first.
+/// accesses of these instructions. In sanitizer builds, the macros therefore first check every row
+/// of the tile.
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 
@@ -29,8 +30,9 @@
 
 namespace longhaul::LH_ISA {
 
-/// Tile configuration (palette 1): eight tiles of 16 rows with 64 bytes each. It is a constant in
-/// memory, because the compiler assumes that the instruction reads only its first bytes.
+/// Tile configuration (palette 1): eight tiles of 16 rows with 64 bytes each. It must be a
+/// constant. If a function filled it, the compiler could drop writes, because it assumes that
+/// _tile_loadconfig reads only the first bytes.
 alignas(64) static const uint8_t kTileConfig[64] = {
     1,  0, 0,  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 64, 0, 64, 0,  64, 0,  64, 0,  64, 0,
     64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0, 0,  0, 16, 16, 16, 16, 16, 16, 16, 16};
@@ -38,14 +40,19 @@ alignas(64) static const uint8_t kTileConfig[64] = {
 static inline void load_tile_config() { _tile_loadconfig(kTileConfig); }
 
 #if defined(__SANITIZE_ADDRESS__)
-/// Checks the rows of a tile. If a byte is poisoned, this function reads it, which triggers the
-/// sanitizer's report.
+/// Checks the memory that a load or store of `tile` accesses. Rows begin at `first` and are
+/// row_bytes apart. If a byte of a row is poisoned (marked as invalid by the sanitizer), this
+/// function reads it, which triggers the sanitizer's report.
 static inline void check_tile(int tile, const void* first, int64_t row_bytes) {
-  // The current configuration has the bytes per row of tile t at [16 + 2 t] and its number of rows
-  // at [48 + t].
+  // In a tile configuration, bytes [16 + 2 t] and the next one hold the bytes per row of tile t,
+  // and byte [48 + t] holds its number of rows.
   alignas(64) uint8_t config[64] = {};
   _tile_storeconfig(config);
-  __asm__ volatile("" : : "r"(config) : "memory");  // tells the compiler that all of it was written
+  __asm__ volatile(""
+                   :
+                   : "r"(config)
+                   : "memory");  // the compiler must assume that the instruction
+                                 // wrote all of `config`
   const uint64_t bytes = config[16 + 2 * tile] | config[17 + 2 * tile] << 8;
   for (int row = 0; row < config[48 + tile]; ++row) {
     const void* wrong = __asan_region_is_poisoned((char*)first + row * row_bytes, bytes);
@@ -54,8 +61,8 @@ static inline void check_tile(int tile, const void* first, int64_t row_bytes) {
 }
 #endif
 
-/// Two tiles of 16 rows each. Rows are `row_bytes` apart. The next pair along k begins `step`
-/// elements further.
+/// Two tiles of 16 rows each, for one step of multiply_tile_pairs() along k. Consecutive rows begin
+/// `row_bytes` apart. The pair of tiles for the next step begins `step` elements further.
 struct TilePair {
   const uint16_t* first;
   const uint16_t* second;
@@ -63,12 +70,13 @@ struct TilePair {
   int64_t step;
 };
 
-/// Computes C [32, 32] = A B, or adds A B to C if `accumulate` is true. k has k_tiles tiles of 32.
-/// All four tiles of C are computed together, so each loaded tile of A and B is used twice. Rows of
-/// C are `c_bytes` apart.
+/// Computes C [32, 32] = A B, or adds A B to C if `accumulate` is true. The depth k of the product
+/// is 32 * k_tiles. `a` has rows 0 to 15 and 16 to 31 of A. `b` has columns 0 to 15 and 16 to 31 of
+/// B, in the layout that _tile_dpbf16ps reads. All four tiles of C are computed together, so each
+/// loaded tile of A and B is used twice. Consecutive rows of C begin `c_bytes` apart.
 static inline void multiply_tile_pairs(int k_tiles, TilePair a, TilePair b, float* c,
                                        int64_t c_bytes, bool accumulate) {
-  float* c1 = c + 4 * c_bytes;  // offset of 16 rows, in floats
+  float* c1 = c + 4 * c_bytes;  // address of row 16: 16 rows of c_bytes / 4 floats
   if (accumulate) {
     LH_LOAD_TILE(0, c, c_bytes);
     LH_LOAD_TILE(1, c + 16, c_bytes);

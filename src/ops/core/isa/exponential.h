@@ -1,5 +1,6 @@
 #pragma once
-// An exponential function that the compiler can vectorise. For *.isa.cc only.
+// An exponential function that the compiler can vectorise. Include this only in *.isa.cc files,
+// which are compiled once per instruction set.
 
 #include "ops/core/isa/small_floats.h"
 
@@ -11,7 +12,8 @@ namespace {
 inline float exp_of(float x) {
   const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: n in the low bits
   const float n = shifted - 12582912.0f;
-  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;  // ln 2 in two parts
+  // Subtracts n ln 2 in two parts, which keeps its low bits.
+  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
   float p = 1.0f / 720;
   p = p * r + 1.0f / 120;
   p = p * r + 1.0f / 24;
@@ -22,10 +24,11 @@ inline float exp_of(float x) {
   return float_from_bits(bits_from_float(p) + (bits_from_float(shifted) << 23));
 }
 
-/// Returns max(-87, min(x, 88.5)) by comparing bits as integers. As signed integers, the bits of
-/// negative floats are negative. As unsigned integers, the bits of floats grow with the magnitude.
-/// Comparisons of floats would become branches. The compiler would then divide by the constant
-/// e^88.5 in every lane, and such subnormal quotients are a hundred times slower.
+/// Returns max(-87, min(x, 88.5)), computed on the bits of x as integers. As signed integers, the
+/// bits of negative floats are negative. As unsigned integers, the bits of floats of one sign grow
+/// with the magnitude. If floats were compared, the compiler would treat the limit 88.5 as a
+/// separate case. For this case, a caller such as SiLU would divide by the constant e^88.5 in every
+/// lane. Such quotients are subnormal, and computing them is a hundred times slower.
 inline float clamped(float x) {
   const auto bits = static_cast<int32_t>(bits_from_float(x));
   const auto below = static_cast<uint32_t>(bits < 0x42b10000 ? bits : 0x42b10000);

@@ -1,7 +1,7 @@
 #pragma once
-// Declares kernel tables with one instance per instruction-set level. LH_PER_ISA(Table, kName)
-// declares one constant per level, which a *.isa.cc defines. kName_for(isa) returns the constant of
-// a level.
+// Declares tables of kernels that exist once per instruction-set level. LH_PER_ISA(Table, kName)
+// declares a constant kName of type Table in the namespace of each level. A *.isa.cc defines it.
+// kName_for(isa) returns the constant of a level.
 
 #include "ops/core/isa/isa.h"
 
@@ -37,7 +37,7 @@
     return generic::name;                   \
   }
 
-#ifdef LH_GENERIC_ONLY  // a build without the other levels (cmake/Isa.cmake)
+#ifdef LH_GENERIC_ONLY  // this build has only the generic level (cmake/Isa.cmake)
 #undef LH_PER_ISA
 #define LH_PER_ISA(Table, name) \
   namespace generic {           \

@@ -1,6 +1,7 @@
 #pragma once
-// Layout of the arrays in a kernel's scratch memory. One definition yields both the total size and
-// the addresses. For *.isa.cc only.
+// Assigns the arrays of a kernel to its scratch memory. One definition yields both the total size
+// and the addresses. Include this only in *.isa.cc files, which are compiled once per instruction
+// set.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,8 @@ class ScratchLayout {
   size_t bytes_ = 0;
 };
 
-/// Returns the scratch bytes of an S that is constructed with `arguments`.
+/// Returns the size in bytes of the scratch memory of an S constructed with `arguments`. S is a
+/// struct of scratch arrays, such as TileScratch.
 template <class S, class... Arguments>
 size_t bytes_of(const Arguments&... arguments) {
   ScratchLayout layout(nullptr);
@@ -42,13 +44,13 @@ struct TileCounts {
   int query_rows, key_blocks, score_tiles;
 };
 
-/// Scratch arrays of every kernel over tiles of rows. E is the element type of the kernel's
-/// products.
+/// The scratch arrays that all kernels over tiles of query rows and keys have. E is the element
+/// type of the operands of their matrix products.
 template <class E>
 struct TileScratch {
-  E* queries;        ///< [query_rows, dim]
-  E* keys;           ///< packed blocks, [key_blocks][dim, kTileKeys]
-  E* unpacked_rows;  ///< [32, dim], scratch of pack()
+  E* queries;        ///< [query_rows, dim]; dim is head_dim rounded up to a multiple of 32
+  E* keys;           ///< packed blocks of keys, [key_blocks][dim, kTileKeys]
+  E* unpacked_rows;  ///< [32, dim], scratch memory of pack() (ops/attention/pack_block.h)
   float* scores;     ///< [score_tiles][kTileRows, kTileKeys]
 
   TileScratch(ScratchLayout& layout, int head_dim, const TileCounts& counts) {

@@ -1,6 +1,7 @@
 #pragma once
-// A vector of f32 lanes that fills one register (kLanes is 16, 8 or 4), for the ISA level at which
-// this header is compiled. For *.isa.cc only. All names are in the namespace of the level.
+// The type Vec: a vector of f32 that fills one register, with kLanes lanes (16, 8 or 4) at the ISA
+// level at which this header is compiled. Include this only in *.isa.cc files, which are compiled
+// once per instruction set. All names are in the namespace of the level.
 
 #include <cstdint>
 #include <cstring>
@@ -25,15 +26,16 @@ inline constexpr int kLanes = 4;
 typedef float Vec __attribute__((vector_size(4 * kLanes)));
 typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
 
-/// Makes the compiler address memory at fixed offsets from p through p alone. Without this, the
-/// compiler keeps one pointer for each row of a product, and there are more rows than registers.
+/// Prevents the compiler from keeping a separate pointer for each fixed offset from p. A matrix
+/// product reads at one offset per row, and there are more rows than registers.
 template <class T>
 static inline void keep_one_pointer(const T*& p) {
   asm("" : "+r"(p));
 }
 
-// The subtraction of zeros converts x to a vector. x - 0 is x for every x, so the compiler drops
-// it. It could not drop an addition, because -0 + 0 is not -0.
+// Returns a vector with x in every lane. The subtraction of zeros converts x to a vector. The
+// compiler drops it, because x - 0 is x for every x. It could not drop an addition, because -0 + 0
+// is not -0.
 static inline Vec splat(float x) { return x - Vec{}; }
 
 static inline Vec fma(Vec a, Vec b, Vec c) {
@@ -87,7 +89,7 @@ static inline Vec load(const float* p) {
 
 static inline void store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
 
-/// Loads the first `count` of kLanes values. The other lanes become zero, and their memory is not
+/// Loads the first `count` of kLanes floats. The other lanes become zero, and their memory is not
 /// read.
 static inline Vec load_first(const float* p, int count) {
 #if defined(__AVX512F__)
@@ -109,8 +111,8 @@ static inline void store_first(float* p, int count, Vec v) {
 #endif
 }
 
-/// Returns a vector whose lane j is the maximum of values j, j + kLanes, j + 2 * kLanes, ... of x.
-/// `count` is a multiple of 2 * kLanes.
+/// Returns a vector whose lane j is the maximum of x[j], x[j + kLanes], x[j + 2 * kLanes] and so
+/// on. `count`, the size of x, is a multiple of 2 * kLanes.
 static inline Vec lane_max(const float* x, int count) {
   Vec a = load(x), b = load(x + kLanes);
   for (int j = 2 * kLanes; j < count; j += 2 * kLanes) {
@@ -127,39 +129,40 @@ struct Add {
   }
 };
 
-/// Reduces kLanes vectors at once. Lane i of the result combines all lanes of in[i] with Op.
+/// Reduces kLanes vectors at once: lane i of the result is the sum or maximum (Op) of all lanes of
+/// in[i].
 template <class Op>
 static inline Vec reduce_lanes(const Vec in[kLanes]) {
 #if defined(__AVX512F__)
   __m512 t[8], u[4], w[2];
-  for (int i = 0; i < 8; ++i) {  // pairs (i, i + 8): halves folded
+  for (int i = 0; i < 8; ++i) {  // combines vectors i and i + 8: folds the halves of each
     const __m512 a = (__m512)in[i], b = (__m512)in[i + 8];
     t[i] = Op::of(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
   }
-  for (int i = 0; i < 4; ++i) {  // (i, i + 4): quarters
+  for (int i = 0; i < 4; ++i) {  // combines i and i + 4: folds quarters
     u[i] = Op::of(_mm512_shuffle_f32x4(t[i], t[i + 4], 0x88),
                   _mm512_shuffle_f32x4(t[i], t[i + 4], 0xdd));
   }
-  for (int i = 0; i < 2; ++i) {  // (i, i + 2): 128-bit lanes hold i, i+8, i+4, i+12
+  for (int i = 0; i < 2; ++i) {  // combines i and i + 2: a 128-bit lane now holds i, i+8, i+4, i+12
     w[i] = Op::of(_mm512_shuffle_ps(u[i], u[i + 2], 0x44), _mm512_shuffle_ps(u[i], u[i + 2], 0xee));
   }
   const __m512 all =
       Op::of(_mm512_shuffle_ps(w[0], w[1], 0x88), _mm512_shuffle_ps(w[0], w[1], 0xdd));
-  // Each 128-bit lane now holds sums (a, a+2, a+1, a+3) for a = 0, 8, 4, 12.
+  // Each 128-bit lane now holds the results of vectors a, a+2, a+1, a+3, for a = 0, 8, 4, 12.
   const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
   return (Vec)_mm512_permutexvar_ps(order, all);
 #elif defined(__AVX2__)
   __m256 t[4], u[4];
-  for (int i = 0; i < 4; ++i) {  // pairs (i, i + 4): halves folded
+  for (int i = 0; i < 4; ++i) {  // combines vectors i and i + 4: folds the halves of each
     const __m256 a = (__m256)in[i], b = (__m256)in[i + 4];
     t[i] = Op::of(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
   }
-  for (int i = 0; i < 2; ++i) {  // (i, i + 2)
+  for (int i = 0; i < 2; ++i) {  // combines i and i + 2
     u[i] = Op::of(_mm256_shuffle_ps(t[i], t[i + 2], 0x44), _mm256_shuffle_ps(t[i], t[i + 2], 0xee));
   }
   const __m256 all =
       Op::of(_mm256_shuffle_ps(u[0], u[1], 0x88), _mm256_shuffle_ps(u[0], u[1], 0xdd));
-  // Each half now holds sums (a, a+2, a+1, a+3) for a = 0, 4.
+  // Each half now holds the results of vectors a, a+2, a+1, a+3, for a = 0, 4.
   return (Vec)_mm256_permutevar8x32_ps(all, _mm256_setr_epi32(0, 2, 1, 3, 4, 6, 5, 7));
 #else
   float lanes[kLanes];
@@ -209,7 +212,7 @@ static inline Vec exp2_precise(Vec x) {
 /// rounded to bf16.
 static inline Vec exp2_for_bf16(Vec x) {
 #if defined(__AVX512F__)
-  // x - floor(x); scalef multiplies by 2^floor(x)
+  // f is x - floor(x). scalef multiplies by 2^floor(x).
   const Vec f = (Vec)_mm512_reduce_ps((__m512)x, 0x09);
   Vec p = splat(7.80245250e-2f);
   p = fma(p, f, splat(2.26067177e-1f));
@@ -250,7 +253,8 @@ static inline Vec load_f16(const uint16_t* p) {
 #elif defined(__F16C__)
   return (Vec)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 #else
-  // value = (exponent and mantissa moved into place) * 2^112, exact for subnormals too
+  // The f16 exponent and mantissa, moved to their places in f32, form the value times 2^-112. The
+  // multiplication by 2^112 is exact, also for subnormals.
   float lanes[kLanes];
   for (int i = 0; i < kLanes; ++i) {
     uint16_t h;
@@ -268,7 +272,7 @@ static inline Vec load_f16(const uint16_t* p) {
 #endif
 }
 
-/// Loads kLanes signed bytes.
+/// Loads kLanes signed bytes and converts them to f32.
 static inline Vec load_i8(const void* p) {
 #if defined(__AVX512F__)
   const __m128i q = _mm_loadu_si128(static_cast<const __m128i*>(p));
@@ -283,8 +287,8 @@ static inline Vec load_i8(const void* p) {
 #endif
 }
 
-/// Loads kLanes nibbles as values from -8 to 7 (nibble - 8). They are the low nibbles of kLanes
-/// bytes if `low` is true, otherwise the high nibbles.
+/// Loads kLanes nibbles (4-bit numbers) as f32 from -8 to 7 (nibble - 8). They are the low nibbles
+/// of kLanes bytes if `low` is true, otherwise the high nibbles.
 static inline Vec load_i4(const void* p, bool low) {
 #if defined(__AVX512F__)
   const __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));

@@ -1,7 +1,8 @@
 #pragma once
 // Scalar reads and writes of 16-bit floats, for kernel sources. Each instruction-set level has its
-// own copy of these functions. Kernels must not use the inline functions of base/float_types.h,
-// because the linker would merge them across levels.
+// own copy of these functions. Kernels must not use the inline functions of base/float_types.h. The
+// linker would keep only one level's copy of them, which may contain instructions that the CPU
+// lacks.
 
 #include <cstdint>
 #include <cstring>
@@ -37,8 +38,8 @@ inline uint32_t load_u32(const uint8_t* p) {
   return value;
 }
 
-/// Converts an f16 to f32. The shifted bits are the value times 2^-112, also for subnormals.
-/// Infinities and NaNs keep their exponent.
+/// Converts an f16 to f32. The magnitude, shifted to its place in f32, is the value times 2^-112,
+/// also for subnormals. Infinities and NaNs get the exponent of infinity.
 inline float f16_value(uint32_t h) {
 #if defined(__F16C__)
   return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(h))));
@@ -64,8 +65,8 @@ inline uint16_t bf16_of(float x) {
 inline uint16_t f16_of(float x) {
   const uint32_t u = bits_from_float(x);
   const uint32_t a = u & 0x7fffffffu;
-  // The smallest f16 subnormal, 2^-24, is the spacing of f32 values in [0.5, 1). The addition of
-  // 0.5 therefore rounds as f16 does.
+  // The smallest f16 subnormal, 2^-24, is the spacing of f32 numbers in [0.5, 1). Adding 0.5 to a
+  // number that becomes a subnormal therefore rounds it as f16 does.
   const uint32_t small =
       bits_from_float(float_from_bits(a < 0x38800000u ? a : 0) + 0.5f) - 0x3f000000u;
   const uint32_t normal = (a + 0xfffu + (a >> 13 & 1u) - (112u << 23)) >> 13;
