@@ -26,6 +26,15 @@ std::string refusal_of(const std::filesystem::path& folder) {
   return "";
 }
 
+TEST(TestData, HoldsTheFilesThatTheSourceArchiveLeavesOut) {
+  for (const char* name : {"llama3/tokenizer.model", "tekken/tekken.json", "chat/llama3.1.jinja",
+                           "chat/mistral-large-2407.jinja", "chat/kimi-k2.jinja"}) {
+    EXPECT_TRUE(std::filesystem::exists(tokenizer_data() / name))
+        << name << " is not free, so the source archive leaves it out. Tests that read it fail. "
+        << "Copy it from the repository.";
+  }
+}
+
 class VocabularyFiles : public testing::TestWithParam<const char*> {};
 
 TEST_P(VocabularyFiles, GiveTheTokensOfTheirLibraries) {
