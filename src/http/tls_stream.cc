@@ -5,6 +5,7 @@
 #include <boost/asio/write.hpp>
 
 #include "base/error.h"
+#include "base/secret_file.h"
 #include "http/byte_stream.h"
 #include "http/socket_of.h"
 #include "http/sockets.h"
@@ -93,6 +94,7 @@ std::shared_ptr<TlsIdentity> read_tls_identity(const std::string& certificate,
                       SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   context.use_certificate_chain_file(certificate, error);
   if (error) user_error("--tls-cert {}: {}", certificate, error.message());
+  check_secret_file(key, "--tls-key " + key);
   context.use_private_key_file(key, ssl::context::pem, error);
   if (error) user_error("--tls-key {}: {}", key, error.message());
   if (SSL_CTX_check_private_key(context.native_handle()) != 1) {

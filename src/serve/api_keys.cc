@@ -1,13 +1,12 @@
 #include "serve/api_keys.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/parse_number.h"
+#include "base/secret_file.h"
 #include "hub/sha256.h"
 #include "text/printable.h"
 
@@ -81,12 +80,9 @@ ApiKeys ApiKeys::parse(std::string_view text, const std::string& where) {
 
 ApiKeys ApiKeys::read(const std::filesystem::path& file) {
   const std::string where = "--api-key-file " + file.string();
+  check_secret_file(file, where);
   std::ifstream stream(file);
-  struct stat status = {};
-  if (!stream || stat(file.c_str(), &status) != 0) user_error("{}: it cannot be read", where);
-  if ((status.st_mode & 077) != 0) {
-    user_error("{}: other users may read it; run: chmod 600 {}", where, file.string());
-  }
+  if (!stream) user_error("{}: it cannot be read", where);
   std::ostringstream text;
   text << stream.rdbuf();
   return parse(text.str(), where);
