@@ -4,7 +4,10 @@
 
 include(GNUInstallDirs)
 
-install(CODE "set(CMAKE_INSTALL_DO_STRIP TRUE)" COMPONENT program)
+option(LONGHAUL_STRIP "cmake --install strips the program" ON)
+if(LONGHAUL_STRIP)
+  install(CODE "set(CMAKE_INSTALL_DO_STRIP TRUE)" COMPONENT program)
+endif()
 install(TARGETS longhaul RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/models/profiles DESTINATION ${CMAKE_INSTALL_DATADIR}/longhaul/models COMPONENT program)
 install(FILES ${CMAKE_SOURCE_DIR}/models/catalogue.json
@@ -25,12 +28,14 @@ if(Python3_FOUND AND NOT CMAKE_CROSSCOMPILING)
                                         $<TARGET_FILE:longhaul> ${manual} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
   install(DIRECTORY ${manual}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT program)
   install(FILES ${manual}/bash/longhaul DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
-  install(FILES ${manual}/zsh/_longhaul DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
+  install(FILES ${manual}/zsh/_longhaul DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT program)
   install(FILES ${manual}/fish/longhaul.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
           COMPONENT program)
+else()
+  message(WARNING "without Python 3, or in a cross build, the manual and the completion are not installed")
 endif()
 
-add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_BINARY_DIR}
                                     -P ${CMAKE_SOURCE_DIR}/cmake/Uninstall.cmake)
 
 set(CPACK_PACKAGE_NAME longhaul)
@@ -38,6 +43,7 @@ set(CPACK_PACKAGE_VENDOR "Longhaul maintainers")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Answers questions about very long texts with language models")
 set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
 set(CPACK_GENERATOR TXZ)
+set(CPACK_SYSTEM_NAME ${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_COMPONENTS_ALL program data)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)

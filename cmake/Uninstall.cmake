@@ -1,9 +1,13 @@
 # Removes the files that the last `cmake --install` wrote, and the folders of Longhaul that are empty then.
 
-if(NOT EXISTS ${MANIFEST})
-  message(FATAL_ERROR "nothing is installed from this folder: ${MANIFEST} is missing")
+file(GLOB manifests ${BUILD}/install_manifest*.txt)  # one for each component that was installed alone
+if(NOT manifests)
+  message(FATAL_ERROR "nothing is installed from this folder: ${BUILD}/install_manifest.txt is missing")
 endif()
-file(STRINGS ${MANIFEST} files)
+foreach(manifest ${manifests})
+  file(STRINGS ${manifest} listed)
+  list(APPEND files ${listed})
+endforeach()
 foreach(file ${files})
   if(EXISTS $ENV{DESTDIR}${file} OR IS_SYMLINK $ENV{DESTDIR}${file})
     file(REMOVE $ENV{DESTDIR}${file})

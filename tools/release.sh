@@ -8,6 +8,9 @@ out=$(mkdir -p "$1" && realpath "$1")
 [ -z "$(git status --porcelain)" ] || { echo "error: commit your changes first" >&2; exit 1; }
 version=$(sed -n 's/^project(longhaul VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 grep -q "^## \[$version\]" CHANGELOG.md || { echo "error: CHANGELOG.md has no section for $version" >&2; exit 1; }
+! grep -q "^## \[$version\].*not released" CHANGELOG.md || { echo "error: CHANGELOG.md: $version is not released yet" >&2; exit 1; }
+grep -q "^version = \"$version\"" pyproject.toml || { echo "error: pyproject.toml has another version than $version" >&2; exit 1; }
+head -1 debian/changelog | grep -qF "($version-" || { echo "error: debian/changelog has another version than $version" >&2; exit 1; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
