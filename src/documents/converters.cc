@@ -15,6 +15,7 @@
 #include "documents/filter_program.h"
 #include "documents/html_text.h"
 #include "documents/page_text.h"
+#include "documents/pages_beyond.h"
 #include "documents/rtf_text.h"
 #include "text/printable.h"
 #include "text/utf8.h"
@@ -194,8 +195,15 @@ void take_pages(const std::string& output, const DocumentOptions& options, Docum
     user_error("--pages {}: {} has {}", options.pages.text(), document.name,
                counted(count, "page"));
   }
+  warn_pages_beyond(options.pages, count, document.name);
   PageText text = text_of_pages(std::move(pages), options.pages);
   document.text = std::move(text.text);
+  if (!options.pages.all() && is_blank_text(document.text)) {
+    throw DocumentError(Problem::kNoText,
+                        fmt::format("{}: pdftotext finds no text on {} of {}: a scanned page needs "
+                                    "OCR first (ocrmypdf)",
+                                    document.name, pages_in_words(chosen), count));
+  }
   const std::string of_all = options.pages.all()
                                  ? counted(count, "page")
                                  : fmt::format("{} of {}", pages_in_words(chosen), count);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "base/units.h"
+#include "documents/pages_beyond.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -18,6 +19,11 @@ int64_t page_number(std::string_view text, int64_t otherwise) {
   if (text.empty()) return otherwise;
   int64_t page = 0;
   return parse_number(text, page) ? page : 0;
+}
+
+bool is_zero(std::string_view text) {
+  int64_t page = 0;
+  return parse_number(text, page) && page == 0;
 }
 
 /// The number in a line "[page N]" at the beginning of `text`; 0 if there is none.
@@ -45,7 +51,15 @@ PageRanges PageRanges::parse(std::string_view text) {
     Range range;
     range.first = page_number(part.substr(0, dash), dash < part.size() ? 1 : 0);
     range.last = dash < part.size() ? page_number(part.substr(dash + 1), kLastPage) : range.first;
-    if (part == "-" || range.first < 1 || range.last < range.first || range.last > kLastPage) {
+    const bool numbers = range.first >= 1 && range.last >= 1 && range.last <= kLastPage;
+    if (numbers && range.last < range.first) {
+      user_error("--pages {}: {} goes backwards; {}-{} goes forwards", printable(pages.text_),
+                 printable(part), range.last, range.first);
+    }
+    if (is_zero(part.substr(0, dash)) || (dash < part.size() && is_zero(part.substr(dash + 1)))) {
+      user_error("--pages {}: pages begin at 1", printable(pages.text_));
+    }
+    if (part == "-" || !numbers) {
       user_error("--pages {}: give numbers of pages, as in 5-10 or 1,4-6,12-",
                  printable(pages.text_));
     }
@@ -103,6 +117,7 @@ std::string select_pages(const std::string& text, const PageRanges& chosen,
     user_error("--pages {}: {} has no such page with text; the last one is {}", chosen.text(), name,
                with_commas(count));
   }
+  warn_pages_beyond(chosen, count, name);
   return selected;
 }
 

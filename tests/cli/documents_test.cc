@@ -64,6 +64,32 @@ TEST_F(Documents, AMissingToolIsNamedWithItsPackage) {
   EXPECT_TRUE(refused(ask(file("a.png", "\x89PNG\r\n\x1a\n")), {"a picture", "OCR"}));
 }
 
+/// The file comes without -f, in place of a model or a command.
+TEST_F(Documents, InPlaceOfAModelOrACommandAreRecognised) {
+  const std::string pdf = file("lease.pdf", "%PDF-1.7 ..."), text = file("notes.txt", "Notes.");
+  for (const std::string& each : {pdf, text}) {
+    const std::string advice = "longhaul run -f " + each;
+    EXPECT_TRUE(refused(program_.run({"run", each, "When?"}), {"is a document: put -f before"}));
+    EXPECT_TRUE(refused(program_.run({"run", "-p", "x", each}), {"is a document: put -f before"}));
+    EXPECT_TRUE(refused(program_.run({"run", "-m", each, "-p", "x"}), {"a document", advice}));
+    EXPECT_TRUE(refused(program_.run({each}), {"a document", advice}));
+    EXPECT_TRUE(refused(program_.run({"serve", each}), {"is a document", advice}));
+  }
+}
+
+TEST_F(Documents, WithoutAQuestionAreNoted) {
+  const std::string text = file("notes.txt", "Notes.");
+  const auto note = [&](Program::Arguments more) {
+    more.insert(more.begin(), {"run", "-f", text});
+    return program_.run(more).err.find("note: no question was given; -p asks one") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(note({"-n", "1"}));
+  EXPECT_FALSE(note({"-n", "1", "-p", "Who?"}));
+  EXPECT_FALSE(note({"-n", "1", "-q"}));
+  EXPECT_FALSE(note({"-n", "0"}));
+}
+
 TEST_F(Documents, WhatBecomesOfThemIsBoundedAsTextsAre) {
   tool("pdftotext", "cat > /dev/null; exec yes");
   const std::string pdf = file("a.pdf", "%PDF-1.7 ...");
@@ -163,7 +189,20 @@ TEST_F(Documents, PagesAreChosenAndPagesWithoutTextAreNamed) {
         refused(program_.run({"run", "-f", of, "--pages", pages, "-p", "x", "-n", "0"}), parts));
   };
   pages_refused("6-9", pdf, {"--pages 6-9", "a.pdf has 5 pages"});
-  pages_refused("9-6", pdf, {"--pages", "9-6"});
+  pages_refused("9-6", pdf, {"--pages '9-6': '9-6' goes backwards; 6-9"});
+  pages_refused("0", pdf, {"--pages '0': pages begin at 1"});
+  pages_refused("0-3", pdf, {"--pages '0-3': pages begin at 1"});
+  pages_refused("two", pdf, {"--pages 'two'", "give numbers"});
+  pages_refused("3", pdf, {"a.pdf: pdftotext finds no text on page 3 of 5", "OCR"});
+  const auto warns = [&](const std::string& of, const char* pages) {
+    return program_.run({"run", "-q", "-f", of, "--pages", pages, "-p", "x", "-n", "0"}).err;
+  };
+  EXPECT_TRUE(has(warns(pdf, "1,9"), {"a.pdf has 5 pages; page 9 does not exist\n"}));
+  EXPECT_TRUE(has(warns(pdf, "4-9,12"), {"a.pdf has 5 pages; pages 6-9, 12 do not exist\n"}));
+  EXPECT_TRUE(has(warns(pdf, "1,9-"), {"a.pdf has 5 pages; pages 9- do not exist\n"}));
+  EXPECT_EQ(warns(pdf, "4-"), "");
+  EXPECT_TRUE(has(warns(file("m.txt", "[page 1]\nOne.\n"), "1-2"),
+                  {"m.txt has 1 page; page 2 does not exist\n"}));
   pages_refused("2", file("a.txt", "No pages."), {"--pages 2", "a.txt has no pages"});
   EXPECT_EQ(text_of(file("b.txt", "[page 1]\nOne.\n\n[page 2]\nTwo.\n"), {"--pages", "2"}),
             "[page 2]\nTwo.\n");
@@ -208,7 +247,7 @@ TEST_F(Documents, SourcesNameHeadingsAndParagraphs) {
       rain + "</p>";
   const std::string html = file("a.html", page);
   const Outcome o = program_.run({"run", "-f", html, "-p", kNumberQuestion, "--sources=1"});
-  EXPECT_TRUE(has(o.err, {"a.html, \"On numbers\", paragraph 2, at ", "4827163"})) << o.err;
+  EXPECT_TRUE(has(o.out, {"a.html, \"On numbers\", paragraph 2, at ", "4827163"})) << o.err;
   const auto json =
       program_.run({"run", "-f", html, "-p", kNumberQuestion, "--sources=1", "--json"}).json();
   EXPECT_EQ(json["sources"][0]["heading"], "On numbers");
@@ -221,7 +260,7 @@ TEST_F(Documents, PassagesThatAreCutSaySo) {
   text.insert(900, " One of the special magic numbers for quiet-harbor is: 4827163 ");
   const Outcome o =
       program_.run({"run", "-f", file("a.txt", text), "-p", kNumberQuestion, "--sources=1"});
-  EXPECT_TRUE(has(o.err, {"... ", " ...\n"})) << o.err;
+  EXPECT_TRUE(has(o.out, {"... ", " ...\n"})) << o.err;
 }
 
 TEST_F(Documents, FailuresAreToldInALine) {
