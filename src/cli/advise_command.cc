@@ -18,6 +18,7 @@
 #include "cli/flags.h"
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
+#include "cli/prefill_forecast.h"
 #include "cli/prompt_flags.h"
 #include "cli/sandbox_flags.h"
 #include "cli/session_flags.h"
@@ -69,39 +70,6 @@ struct Advice {
   std::vector<TimedRecommendation> best;
 };
 
-struct Measured {
-  PrefillTime time{0};
-  double seconds = 0;
-  int64_t tokens = 0;
-};
-
-/// Reads the beginning of the text for a second.
-Measured measure(const std::shared_ptr<const Engine>& engine, SessionOptions options,
-                 std::span<const int32_t> tokens, int chunk) {
-  constexpr double kSeconds = 1;
-  constexpr size_t kMost = 1 << 16;
-  options.chunk = chunk;
-  Session session(engine, options);
-  session.prefill(
-      tokens.first(std::min<size_t>(tokens.size(), 64)));  // compiles kernels, reads weights
-  Session timed(engine, options);
-  size_t beginning = std::min(tokens.size(), kMost);
-  while (beginning > 256 && !timed.has_room(static_cast<int64_t>(beginning), 0, 0)) beginning /= 2;
-  Measured measured;
-  CancelFlag enough;
-  const Stopwatch watch;
-  PrefillHooks hooks;
-  hooks.cancel = &enough;
-  hooks.pass_progress = [&](int64_t begin, int64_t count, double share) {
-    measured.time.add(begin, count, share, watch.seconds(), timed.report().attention_seconds);
-    measured.tokens = begin + static_cast<int64_t>(share * static_cast<double>(count));
-    if (watch.seconds() > kSeconds) enough.request();
-  };
-  timed.prefill(tokens.first(beginning), hooks);
-  measured.seconds = watch.seconds();
-  return measured;
-}
-
 /// The text with the method itself, where it can be measured within a second.
 TimedRecommendation timed(const AdviseFlags& flags, const std::shared_ptr<const Engine>& engine,
                           const Recommendation& what, std::span<const int32_t> tokens,
@@ -115,8 +83,8 @@ TimedRecommendation timed(const AdviseFlags& flags, const std::shared_ptr<const 
   TimedRecommendation result{what};
   result.memory = Session(engine, options).forecast(advice.tokens).total();
   const int64_t reach = method->reach(advice.tokens, chunk_of(options.chunk, *method));
-  result.seconds =
-      measure(engine, options, tokens, flags.session.chunk).time.reading(advice.text_tokens, reach);
+  result.seconds = measure_prefill(engine, options, tokens, flags.session.chunk)
+                       .time.reading(advice.text_tokens, reach);
   return result;
 }
 
@@ -318,7 +286,7 @@ int run(AdviseFlags flags) {
   advice.limit = limit_of(flags, *engine, place.queue);
   SessionOptions dense = flags.session.options();
   dense.attention = MethodSpec::parse("dense");
-  const Measured measured = measure(engine, dense, tokens, 256);
+  const MeasuredPrefill measured = measure_prefill(engine, dense, tokens, 256);
   advice.measured_seconds = measured.seconds;
   advice.measured_tokens = measured.tokens;
   advice.methods = all_methods(flags, engine, advice, measured.time);

@@ -110,7 +110,8 @@ class Chat {
     const FoundSources found =
         followed_.find(context_, documents_, reply, options_.turn.generate.starts_text,
                        static_cast<size_t>(sources_));
-    std::fputs(sources_text(found, documents_).c_str(), stderr);
+    std::fputs(sources_text(found, documents_).c_str(), stdout);
+    std::fflush(stdout);
   }
 
   void toggle_sources() {
@@ -146,9 +147,10 @@ class Chat {
     }
     const bool loaded = !compared_ && !session_.tokens().empty();
     compared_ = true;  // after the first turn the session belongs to this conversation
-    const bool other = loaded && warn_other_text(session_, tokens, options_.loaded);
+    const bool other = loaded && warn_other_text(session_.sequence(), tokens, options_.loaded);
     RunFacts facts = run_turn(session_, tokens, instruction, turn, interrupt_);
-    if (loaded && !other && facts.reading.reused == 0) warn_read_anew(session_, options_.loaded);
+    if (loaded && !other && facts.reading.reused == 0)
+      warn_read_anew(session_.sequence(), options_.loaded);
     facts.model = options_.model;
     facts.texts = text_facts(documents_);
     return facts;
@@ -161,6 +163,9 @@ class Chat {
     told_of_documents_ = told_of_documents_ || facts.reading.finished;
     std::fputs((in_full ? run_report(facts, session_) : turn_report(facts, session_)).c_str(),
                stderr);
+    if (!facts.reading.finished) {
+      std::fputs("the next question prefills the rest first; Ctrl-C stops it again\n", stderr);
+    }
     const std::string& note = session_.engine().note();
     if (!facts.replied || in_full || note.empty() || told_note_) return;
     std::fputs(("note: " + note + "\n").c_str(), stderr);

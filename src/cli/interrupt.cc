@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
+#include <cstring>
 
 #include "cli/command.h"
 
@@ -10,10 +12,13 @@ namespace longhaul {
 namespace {
 
 CancelFlag interrupted;
+std::atomic<const char*> announcement = nullptr;
 
 extern "C" void on_interrupt(int) {
   if (interrupted.requested()) _exit(kExitCancelled);
   interrupted.request();
+  const char* line = announcement.load();
+  if (line != nullptr) (void)!write(STDERR_FILENO, line, std::strlen(line));
 }
 
 void handle_interrupt_with(void (*handler)(int)) {
@@ -27,9 +32,12 @@ void handle_interrupt_with(void (*handler)(int)) {
 
 Interrupt::Interrupt() {
   interrupted.clear();
+  announcement = nullptr;
   handle_interrupt_with(on_interrupt);
 }
 Interrupt::~Interrupt() { handle_interrupt_with(SIG_DFL); }
+
+void Interrupt::announce(const char* line) { announcement = line; }
 
 CancelFlag& Interrupt::flag() { return interrupted; }
 

@@ -16,6 +16,9 @@ class Interrupt {
 
   CancelFlag& flag();
   bool requested() { return flag().requested(); }
+  /// The first Ctrl-C writes this line to standard error. Null: it writes nothing. `line` must
+  /// outlive this object.
+  void announce(const char* line);
 };
 
 }  // namespace longhaul

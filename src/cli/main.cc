@@ -20,6 +20,7 @@
 #include "cli/build_id.h"
 #include "cli/command.h"
 #include "cli/compat_flags.h"
+#include "cli/own_command.h"
 #include "cli/terminal_guard.h"
 #include "cli/usage_error.h"
 #include "text/printable.h"
@@ -63,15 +64,18 @@ int run_program(int argc, char** argv) {
   program.get_formatter()->column_width(34);
   program.require_subcommand(0, 1);  // a folder or a text may have a subcommand's name
   const std::array commands = {
-      add_run_command(program),       add_perplexity_command(program), add_bench_command(program),
-      add_eval_command(program),      add_report_command(program),     add_heads_command(program),
-      add_calibrate_command(program), add_advise_command(program),     add_merge_command(program),
-      add_inspect_command(program),   add_tokenize_command(program),   add_methods_command(program),
-      add_devices_command(program),   add_models_command(program),     add_pull_command(program),
-      add_help_command(program),      add_reproduce_command(program),
+      add_run_command(program),        add_advise_command(program),
+      add_models_command(program),     add_pull_command(program),
 #ifdef LONGHAUL_SERVE
       add_serve_command(program),
 #endif
+      add_methods_command(program),    add_eval_command(program),
+      add_report_command(program),     add_bench_command(program),
+      add_perplexity_command(program), add_calibrate_command(program),
+      add_heads_command(program),      add_merge_command(program),
+      add_inspect_command(program),    add_tokenize_command(program),
+      add_devices_command(program),    add_reproduce_command(program),
+      add_help_command(program),
   };
   const std::span<const char* const> given(argv, static_cast<size_t>(argc));
   OwnArguments own = in_own_words(program, given.subspan(std::min<size_t>(1, given.size())));
@@ -100,6 +104,7 @@ int run_program(int argc, char** argv) {
 int main(int argc, char** argv) {
   using longhaul::fail;
   longhaul::occupy_closed_streams();
+  longhaul::remember_command({argv, static_cast<size_t>(argc)});
   longhaul::guard_terminals();
   std::signal(SIGXFSZ, SIG_IGN);  // writing beyond `ulimit -f` is an error, like a full disk
   try {

@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/progress_bar.h"
+#include "cli/session_files.h"
 #include "cli/source_report.h"
 #include "engine/generate.h"
 #include "engine/sources.h"
@@ -73,14 +74,15 @@ struct OpenQuestion {
 
 class QuestionRun {
  public:
+  /// `base` is empty, or was loaded from a session file.
   QuestionRun(const RunFlags& flags, const std::shared_ptr<const Engine>& engine,
-              const SessionOptions& options, const std::vector<Document>& documents)
+              const SessionOptions& options, const std::vector<Document>& documents, Sequence base)
       : flags_(flags),
         engine_(engine),
         options_(options),
         documents_(documents),
         texts_(texts_of(documents)),
-        base_(engine, options),
+        base_(std::move(base)),
         runner_(engine, options.queue, options.compute) {
     generate_ = flags.sampling.options(&interrupt_.flag());
     generate_.constraint = flags.constraint.constraint(engine->tokenizer());
@@ -121,7 +123,7 @@ class QuestionRun {
   std::deque<std::unique_ptr<OpenQuestion>> open_;
   bool failed_ = false;
   double text_seconds_ = 0, decode_seconds_ = 0;
-  int64_t text_tokens_ = 0, reply_tokens_ = 0, replies_ = 0;
+  int64_t loaded_tokens_ = 0, text_tokens_ = 0, reply_tokens_ = 0, replies_ = 0;
 };
 
 /// Reads what all prompts have in common. Returns false if it was cancelled.
@@ -142,16 +144,23 @@ bool QuestionRun::read_text() {
   std::optional<Sequence> read_densely;
   if (!reads_once_) read_densely.emplace(engine_, dense);
   Sequence& reader = reads_once_ ? base_ : *read_densely;
+  if (!reader.tokens().empty()) {
+    const bool warned = warn_other_text(reader, tokens, flags_.load);
+    loaded_tokens_ = reader.reuse_prefix(tokens);
+    if (loaded_tokens_ == 0 && !warned) warn_read_anew(reader, flags_.load);
+  }
+  const auto rest = std::span(tokens).subspan(static_cast<size_t>(loaded_tokens_));
+  if (rest.empty()) return true;
   ProgressBar bar("prefill", !flags_.quiet && !flags_.json);
   PrefillHooks hooks;
   hooks.reply = longest_reply();
   hooks.cancel = &interrupt_.flag();
   hooks.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   const Stopwatch watch;
-  const bool finished = prefill(reader, runner_, tokens, hooks);
+  const bool finished = prefill(reader, runner_, rest, hooks);
   bar.clear();
   text_seconds_ = watch.seconds();
-  text_tokens_ = std::ssize(tokens);
+  text_tokens_ = std::ssize(rest);
   if (read_densely) dense_ = read_densely->copy_context();
   return finished;
 }
@@ -259,7 +268,7 @@ void QuestionRun::print(OpenQuestion& open) {
   } else {
     std::printf("> %s\n%s\n\n", one_line(open.question->text).c_str(), reply.text.c_str());
     std::fflush(stdout);
-    if (sources) std::fputs((sources_text(*sources, documents_) + "\n").c_str(), stderr);
+    if (sources) std::fputs((sources_text(*sources, documents_) + "\n").c_str(), stdout);
   }
   std::fflush(stdout);
 }
@@ -276,15 +285,20 @@ int QuestionRun::run(const std::vector<QuestionLine>& questions) {
   while (running() > 0) advance();
   if (!flags_.quiet && !flags_.json) {
     std::string report;
+    if (loaded_tokens_ > 0) {
+      report = fmt::format("session file: {} tokens reused; ", with_commas(loaded_tokens_));
+    }
     if (text_tokens_ > 0) {
-      report = fmt::format("text: {} tokens, prefilled in {}; ", with_commas(text_tokens_),
-                           format_seconds(text_seconds_));
+      report += fmt::format("text: {} tokens, prefilled in {}; ", with_commas(text_tokens_),
+                            format_seconds(text_seconds_));
     }
     report += fmt::format(
         "{} {} in {}, {:.1f} tokens/s", replies_, replies_ == 1 ? "reply" : "replies",
         format_seconds(decode_seconds_),
         decode_seconds_ > 0 ? static_cast<double>(reply_tokens_) / decode_seconds_ : 0.0);
     std::fprintf(stderr, "%s\n", report.c_str());
+    const std::string& note = engine_->note();
+    if (replies_ > 0 && !note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
   }
   if (interrupt_.requested()) return kExitCancelled;
   return failed_ ? kExitSomeFailed : kExitOk;
@@ -316,7 +330,20 @@ std::vector<QuestionLine> read_questions(const std::string& file) {
 int run_questions(const RunFlags& flags, const std::shared_ptr<const Engine>& engine,
                   const SessionOptions& options, const std::vector<QuestionLine>& questions,
                   const std::vector<Document>& documents) {
-  return QuestionRun(flags, engine, options, documents).run(questions);
+  Sequence base(engine, options);
+  if (flags.load.empty()) {
+    return QuestionRun(flags, engine, options, documents, std::move(base)).run(questions);
+  }
+  if (!serves_any_question(base.method().prompt_choice())) {
+    user_error(
+        "--questions {}: does not go with --load and {}, which chooses by the question what it "
+        "keeps of the text; give the texts with -f alone",
+        flags.questions, options.attention.text());
+  }
+  const LoadedSession loaded = load_session(flags.load, flags.prompt, base);
+  return QuestionRun(flags, engine, options, flags.asks_loaded() ? loaded.documents : documents,
+                     std::move(base))
+      .run(questions);
 }
 
 }  // namespace longhaul

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -18,13 +19,15 @@
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/line_editor.h"
+#include "cli/longer_model.h"
+#include "cli/prefill_forecast.h"
 #include "cli/questions.h"
 #include "cli/run_flags.h"
 #include "cli/session_files.h"
 #include "cli/source_report.h"
 #include "cli/turn.h"
-#include "engine/loaded_text.h"
 #include "engine/sampling_defaults.h"
+#include "text/progress_text.h"
 #include "text/utf8.h"
 
 namespace longhaul {
@@ -58,16 +61,29 @@ void take_models_sampling(RunFlags& flags, const Engine& engine) {
       stderr);
 }
 
-/// The text in the session file, and the question with which it was saved if none is given now.
-Document take_loaded(RunFlags& flags, const Session& session) {
-  LoadedText loaded = text_of_loaded(session, flags.prompt, flags.load);
-  if (flags.interactive && loaded.text.empty()) {
+/// Loads the session file of --load. Without -f, `documents` become its texts, and without -p it
+/// answers the question with which it was saved.
+SessionAbout take_loaded(RunFlags& flags, Session& session, std::vector<Document>& documents) {
+  if (flags.load.empty()) return {};
+  LoadedSession loaded = load_session(flags.load, flags.prompt, session.sequence());
+  if (!flags.asks_loaded() || flags.prompt.form.raw) return loaded.about;
+  documents = std::move(loaded.documents);
+  if (flags.interactive && (documents.empty() || documents.front().text.empty())) {
     user_error("--load {}: it holds no text, and a saved chat cannot be continued", flags.load);
   }
   if (flags.prompt.question.empty() && !flags.interactive) {
-    flags.prompt.question = std::move(loaded.left_out);
+    flags.prompt.question = std::move(loaded.question);
   }
-  return {"the text in " + flags.load, std::move(loaded.text), ""};
+  return loaded.about;
+}
+
+/// A chat whose prefill of the texts was stopped has fewer tokens than they have.
+int64_t tokens_to_save(const RunFlags& flags, const std::vector<std::string>& texts,
+                       const Session& session) {
+  const auto held = std::ssize(session.tokens());
+  if (texts.empty()) return held;
+  const auto all = std::ssize(compose_before_question(flags.prompt, texts, session.engine()));
+  return std::max(held, all);
 }
 
 /// Returns the exit status of a single answer.
@@ -79,8 +95,10 @@ int finish(const RunFlags& flags, const RunFacts& facts, const Session& session,
     print_json(json);
     return facts.cancelled() ? kExitCancelled : kExitOk;
   }
-  // Explicitly requested output is printed even with --quiet.
-  if (sources != nullptr) std::fputs(("\n" + sources_text(*sources, documents)).c_str(), stderr);
+  if (sources != nullptr) {
+    std::fputs(("\n" + sources_text(*sources, documents)).c_str(), stdout);
+    std::fflush(stdout);
+  }
   if (!flags.quiet) std::fputs(("\n" + run_report(facts, session)).c_str(), stderr);
   return facts.cancelled() ? kExitCancelled : kExitOk;
 }
@@ -113,28 +131,68 @@ void settle_place(const RunFlags& flags, const std::shared_ptr<const Engine>& en
   if (session.queue.on_host()) enter_sandbox_for(flags, session);
 }
 
+/// Why offer_advised_method() asks.
+std::string reason_of_offer(const Engine& engine, int64_t tokens) {
+  std::string reason =
+      fmt::format("{} tokens are more than the {} that this model was trained for",
+                  with_commas(tokens), with_commas(engine.model().shape.trained_context));
+  if (const auto longer = longer_model(tokens)) {
+    reason +=
+        fmt::format(" (-m {} was trained for {})", longer->name, with_commas(longer->trained));
+  }
+  return reason + ".\n";
+}
+
+/// Its question, with forecasts from a measurement of both methods.
+std::string offer_question(const std::shared_ptr<const Engine>& engine,
+                           const SessionOptions& options, const std::vector<Document>& documents,
+                           const std::string& advised) {
+  const std::vector<int32_t> text =
+      engine->tokenizer().encode(join_documents(texts_of(documents), ""));
+  SessionOptions other = options;
+  other.attention = MethodSpec::parse(advised);
+  return fmt::format("Read them with --attention {} (about {})? n: {} (about {}) [Y/n] ", advised,
+                     rounded_time(forecast_prefill(engine, other, text)), options.attention.text(),
+                     rounded_time(forecast_prefill(engine, options, text)));
+}
+
 /// On a terminal: asks whether a text that is too long for the model is to be read with the method
-/// that `advise` recommends.
-void offer_advised_method(const RunFlags& flags, const Engine& engine,
+/// that `advise` recommends. Returns false if Ctrl-C ended the question.
+bool offer_advised_method(const RunFlags& flags, const std::shared_ptr<const Engine>& engine,
                           const std::vector<Document>& documents, SessionOptions& options) {
   const bool on_terminal = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
   if (!on_terminal || flags.quiet || flags.json || !flags.load.empty() || flags.names_attention()) {
-    return;
+    return true;
   }
-  const int64_t tokens = tokens_of(flags, engine, documents);
-  const auto advised = method_beyond_training(engine, options, tokens);
-  if (!advised) return;
-  const std::string question = fmt::format(
-      "{} tokens are more than the {} that this model was trained for. Read them with --attention "
-      "{}? [Y/n] ",
-      with_commas(tokens), with_commas(engine.model().shape.trained_context), *advised);
-  CancelFlag cancel;
-  const std::optional<std::string> answer = read_line(question, cancel);
+  const int64_t tokens = tokens_of(flags, *engine, documents);
+  const auto advised = method_beyond_training(*engine, options, tokens);
+  if (!advised) return true;
+  std::fputs(reason_of_offer(*engine, tokens).c_str(), stderr);
+  const std::string question = offer_question(engine, options, documents, *advised);
+  Interrupt interrupt;
+  const std::optional<std::string> answer = read_line(question, interrupt.flag());
+  if (!answer && interrupt.requested()) {
+    std::fputs("\n", stderr);
+    return false;
+  }
   if (!answer) user_error("cancelled");
   const std::string_view word = trim_back(trim_front(*answer));
   if (word.empty() || word == "y" || word == "Y" || word == "yes") {
     options.attention = MethodSpec::parse(*advised);
   }
+  return true;
+}
+
+/// A text without a question is continued or commented on by the model, which is seldom intended. A
+/// pipe may be the question itself.
+void note_missing_question(const RunFlags& flags) {
+  const bool named = !flags.prompt.files.empty() &&
+                     std::ranges::find(flags.prompt.files, "-") == flags.prompt.files.end();
+  if (!named || flags.interactive || flags.quiet || flags.json || !flags.prompt.question.empty() ||
+      !flags.questions.empty() || flags.sampling.max_tokens == 0) {
+    return;
+  }
+  std::fputs("note: no question was given; -p asks one\n", stderr);
 }
 
 int run(RunFlags& flags) {
@@ -151,15 +209,13 @@ int run(RunFlags& flags) {
   if (!questions.empty()) {
     return run_questions(flags, engine, session_options, questions, documents);
   }
-  offer_advised_method(flags, *engine, documents, session_options);
+  note_missing_question(flags);
+  if (!offer_advised_method(flags, engine, documents, session_options)) return kExitCancelled;
   Session session(engine, session_options);
   const Stopwatch load_watch;
-  if (!flags.load.empty()) session.load(flags.load);
+  const SessionAbout loaded_about = take_loaded(flags, session, documents);
   const double load_seconds = load_watch.seconds();
   const size_t loaded = session.tokens().size();
-  if (flags.asks_loaded() && !flags.prompt.form.raw) {
-    documents.push_back(take_loaded(flags, session));
-  }
   const std::vector<std::string> texts = texts_of(documents);
 
   Interrupt interrupt;
@@ -170,12 +226,14 @@ int run(RunFlags& flags) {
   turn.generate.starts_text = !flags.prompt.form.raw;  // a raw prompt's text continues
   turn.stream = !flags.json;
   turn.progress = !flags.quiet && !flags.json;
+  turn.about = about_to_save(flags.model.model, flags.prompt, documents, loaded_about);
   if (flags.interactive) {
     const int status =
         run_chat(session, flags.prompt, documents,
                  {turn, flags.quiet, flags.load, flags.model.model, flags.sources}, interrupt);
     if (!flags.save.empty()) {
-      save_session(session, flags.save, std::ssize(session.tokens()), flags.quiet);
+      save_session(session, flags.save, tokens_to_save(flags, texts, session), turn.about,
+                   flags.quiet);
     }
     return status;
   }
@@ -183,13 +241,15 @@ int run(RunFlags& flags) {
   const PromptTokens prompt = prompt_of(flags, texts, session);
   warn_beyond_training(*engine, session.options(), static_cast<int64_t>(prompt.tokens.size()));
   if (flags.only_reads()) warn_chosen_without_question(session, flags.save);
-  const bool warned = !flags.load.empty() && warn_other_text(session, prompt.tokens, flags.load);
+  const bool warned =
+      !flags.load.empty() && warn_other_text(session.sequence(), prompt.tokens, flags.load);
   std::optional<ReplySources> followed;
   if (flags.sources > 0) {
     followed.emplace(session).begin(std::ssize(prompt.tokens));
   }
   RunFacts facts = run_turn(session, prompt.tokens, prompt.instruction, turn, interrupt);
-  if (loaded > 0 && facts.reading.reused == 0 && !warned) warn_read_anew(session, flags.load);
+  if (loaded > 0 && facts.reading.reused == 0 && !warned)
+    warn_read_anew(session.sequence(), flags.load);
   facts.model = flags.model.model;
   facts.texts = text_facts(documents);
   facts.loaded_tokens = loaded;
@@ -210,7 +270,7 @@ Command add_run_command(CLI::App& program) {
   flags->add_to(*app);
   app->footer(
       "Examples:\n"
-      "  longhaul run -m smollm2 -f report.txt -p 'What does the report advise?'\n"
+      "  longhaul run -f report.pdf -p 'What does the report advise?'\n"
       "  longhaul run -f book.txt --save book.session -n 0        # prefill once ...\n"
       "  longhaul run -f book.txt --load book.session -p 'Who is Ellen?'   # ... ask often\n"
       "  longhaul run -f book.txt --questions questions.txt       # one question per line\n"

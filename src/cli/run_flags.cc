@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "cli/catalogue.h"
+#include "cli/document_word.h"
 #include "cli/flags.h"
 #include "cli/session_files.h"
 #include "cli/standard_input.h"
@@ -27,6 +28,10 @@ bool names_model(const std::string& word) {
   } catch (const UserError&) {
     return false;
   }
+}
+
+bool is_whole_number(const std::string& word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
 }
 
 /// Whether it is a file, and not a word of a question that happens to be a file's name.
@@ -72,7 +77,7 @@ void RunFlags::add_to(CLI::App& app) {
   add_path(app, "--questions", questions, "FILE",
            "Ask each line of it about the texts, which are prefilled once; '-' for standard input");
   app.add_flag("--sources{3}", sources,
-               "Show the passages that the reply drew on; --sources=N: N of them");
+               "Show the passages that the reply drew on, after it; --sources=N: at most N");
   app.add_flag("--json", json, "One JSON object on standard output instead of the text");
   app.add_flag("-q,--quiet", quiet, "No report, no progress bar");
   sandbox.add_to(app);
@@ -80,11 +85,18 @@ void RunFlags::add_to(CLI::App& app) {
 
 void RunFlags::take_words() {
   if (words_.empty()) return;
+  const std::string& front = words_.front();
+  if (app_->get_option("--sources")->count() > 0 && is_whole_number(front)) {
+    user_error("longhaul run: --sources {0}: write --sources={0}", front);
+  }
+  if (is_document_file(front)) {
+    user_error("longhaul run: {} is a document: put -f before it", front);
+  }
   for (const std::string& word : std::span(words_).subspan(1)) {
     if (looks_like_file(word)) user_error("longhaul run: {} is a file: put -f before it", word);
   }
   const auto unexpected = [this](const std::string& why) {
-    if (looks_like_question(words_.front())) {
+    if (prompt.question.empty() && looks_like_question(words_.front())) {
       user_error("longhaul run: put -p before the question: -p {}", printable(words_.front()));
     }
     user_error(
@@ -92,15 +104,20 @@ void RunFlags::take_words() {
         "before each text",
         printable(words_.front()), why);
   };
-  if (app_->get_option("--model")->count() > 0) unexpected("the model is named by -m");
-  if (app_->get_option("--hf-repo")->count() > 0) unexpected("the model is named by -hf");
+  const bool model_named =
+      app_->get_option("--model")->count() > 0 || app_->get_option("--hf-repo")->count() > 0;
+  if (model_named && (!prompt.question.empty() || looks_like_file(front))) {
+    unexpected("model and question are given by flags");
+  }
   if (words_.size() > 1 && !prompt.question.empty()) unexpected("the question is given by -p");
-  if (!names_model(words_.front())) {
+  if (!model_named && !names_model(front)) {
     unexpected("no model of this name is at hand ('longhaul models')" +
                catalogue_hint(words_.front()));
   }
-  model.model = words_.front();
-  for (size_t i = 1; i < words_.size(); ++i) prompt.question += (i > 1 ? " " : "") + words_[i];
+  if (!model_named) model.model = front;
+  for (const std::string& word : std::span(words_).subspan(model_named ? 0 : 1)) {
+    prompt.question += (prompt.question.empty() ? "" : " ") + word;
+  }
 }
 
 /// Piped input is a text, unless others are given: a loop reading the same input would lose it.
@@ -124,10 +141,12 @@ void RunFlags::check_questions() const {
   };
   if (interactive) refuse("-i", "which reads your questions");
   if (!save.empty()) refuse("--save", "since each question leaves a context of its own");
-  if (!load.empty()) refuse("--load", "give the texts with -f");
+  if (!load.empty() && prompt.form.raw) refuse("--raw and --load", "which continue one text");
   if (!prompt.question.empty()) refuse("-p", "which is one question");
   if (sampling.max_tokens == 0) refuse("-n 0", "which leaves nothing to answer");
-  if (prompt.files.empty()) user_error("--questions {}: needs a text (-f)", questions);
+  if (prompt.files.empty() && load.empty()) {
+    user_error("--questions {}: needs a text (-f), or a session file (--load)", questions);
+  }
   if (questions == "-" && std::ranges::count(prompt.files, "-") > 0) {
     user_error("--questions -: standard input can be read once, and -f - reads it");
   }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/part_file.h"
 #include "base/units.h"
+#include "cli/own_command.h"
 #include "text/printable.h"
 
 namespace longhaul {
@@ -19,8 +20,18 @@ namespace {
 constexpr const char* kSaveWithQuestion =
     "save with the question (-p) that the file is to serve, or with --attention dense for any";
 
-PromptChoice choice_of(const Session& session) {
+PromptChoice choice_of(const Sequence& session) {
   return session.options().attention.make(session.engine().model().shape)->prompt_choice();
+}
+
+/// Warns if the file holds only a part of its text.
+void warn_incomplete(const SessionAbout& about, const std::filesystem::path& file) {
+  if (!about.incomplete()) return;
+  warn(
+      "--load {}: holds only the first {} of {} tokens of its text, and replies are about these; "
+      "add {} to prefill the rest",
+      file.string(), with_commas(about.held), with_commas(about.whole),
+      about.reads.empty() ? "-f and the text" : about.reads);
 }
 
 }  // namespace
@@ -46,7 +57,7 @@ void check_save_target(const std::filesystem::path& file) {
   if (error != 0) user_error("--save {}: cannot write: {}", file.string(), std::strerror(error));
 }
 
-bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
+bool warn_other_text(const Sequence& session, std::span<const int32_t> prompt,
                      const std::filesystem::path& file) {
   const std::span<const int32_t> held = session.tokens();
   if (held.empty()) return false;
@@ -62,13 +73,13 @@ bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
 }
 
 void warn_chosen_without_question(const Session& session, const std::filesystem::path& file) {
-  const PromptChoice choice = choice_of(session);
+  const PromptChoice choice = choice_of(session.sequence());
   if (choice != PromptChoice::kByLastRow && choice != PromptChoice::kAtEnd) return;
   warn("--save {}: {} chooses by the end of a text what it keeps, and there is no question: {}",
        file.string(), session.options().attention.text(), kSaveWithQuestion);
 }
 
-void warn_read_anew(const Session& session, const std::filesystem::path& file) {
+void warn_read_anew(const Sequence& session, const std::filesystem::path& file) {
   const bool serves_any = serves_any_question(choice_of(session));
   warn(
       "--load {}: {} cannot go back to where this prompt differs from the saved one, so all of it "
@@ -76,6 +87,33 @@ void warn_read_anew(const Session& session, const std::filesystem::path& file) {
       file.string(), session.options().attention.text(),
       serves_any ? "saved without a question (-n 0 --save FILE, no -p) it serves any"
                  : kSaveWithQuestion);
+}
+
+LoadedSession load_session(const std::string& file, const PromptFlags& prompt, Sequence& sequence) {
+  LoadedSession loaded;
+  sequence.load(file);
+  loaded.about = read_about(file);
+  if (!prompt.files.empty()) return loaded;
+  warn_incomplete(loaded.about, file);
+  if (prompt.form.raw) return loaded;  // the bare text continues
+  LoadedText text = text_of_loaded(sequence, prompt, file);
+  loaded.question = std::move(text.left_out);
+  loaded.documents = split_loaded_text(text.text, loaded.about, "the text in " + file);
+  return loaded;
+}
+
+SessionAbout about_to_save(const std::string& model, const PromptFlags& prompt,
+                           const std::vector<Document>& documents, const SessionAbout& loaded) {
+  SessionAbout about;
+  if (prompt.files.empty()) about = loaded;
+  about.model = model;
+  if (prompt.files.empty()) return about;
+  std::vector<std::string> words;
+  for (const std::string& file : prompt.files) words.insert(words.end(), {"-f", file});
+  if (!prompt.pages.all()) words.insert(words.end(), {"--pages", prompt.pages.text()});
+  about.reads = shell_words(words);
+  about.texts = saved_texts(documents);
+  return about;
 }
 
 void check_save_space(const Session& session, int64_t tokens, const std::filesystem::path& file) {
@@ -93,19 +131,26 @@ void check_save_space(const Session& session, int64_t tokens, const std::filesys
 }
 
 void save_session(const Session& session, const std::filesystem::path& file, int64_t tokens,
-                  bool quiet) {
-  session.save(file);
+                  SessionAbout about, bool quiet) {
+  const auto held = std::ssize(session.tokens());
+  if (held < tokens) {
+    about.held = held;
+    about.whole = tokens;
+  }
+  save_with_about(session.sequence(), file, about);
   if (quiet) return;
   std::error_code ignored;
-  const auto held = std::ssize(session.tokens());
-  const std::string part =
-      held < tokens ? fmt::format(" of {}; --load {} goes on", with_commas(tokens), file.string())
-                    : "";
-  std::fputs(
-      fmt::format("written: {}, {}, {} tokens{}\n", one_line(file.string()),
-                  format_bytes(std::filesystem::file_size(file, ignored)), with_commas(held), part)
-          .c_str(),
-      stderr);
+  std::string line =
+      fmt::format("written: {}, {}, {} tokens", one_line(file.string()),
+                  format_bytes(std::filesystem::file_size(file, ignored)), with_commas(held));
+  if (held < tokens) {
+    line += fmt::format(" of {}; this goes on:\n  {}", with_commas(tokens),
+                        one_line(command_with({"--load", file.string()})));
+  } else if (about.incomplete()) {
+    line += fmt::format("; {} of the text's {} tokens", with_commas(about.held),
+                        with_commas(about.whole));
+  }
+  std::fputs((line + "\n").c_str(), stderr);
 }
 
 }  // namespace longhaul

@@ -5,8 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "cli/prompt_flags.h"
+#include "engine/loaded_text.h"
 #include "engine/session.h"
+#include "engine/session_about.h"
 
 namespace longhaul {
 
@@ -16,7 +21,7 @@ void check_save_target(const std::filesystem::path& file);
 
 /// Warns if the session, which was loaded from `file`, is of little use for `prompt`: the prompt
 /// begins with less than half of the session's tokens. Returns whether it warned.
-bool warn_other_text(const Session& session, std::span<const int32_t> prompt,
+bool warn_other_text(const Sequence& session, std::span<const int32_t> prompt,
                      const std::filesystem::path& file);
 
 /// Some attention methods select the keys and values that they keep by the end of the prompt. Warns
@@ -26,17 +31,33 @@ void warn_chosen_without_question(const Session& session, const std::filesystem:
 
 /// Warns that the prompt cannot continue from any part of the session loaded from `file`, and
 /// recommends what to save instead.
-void warn_read_anew(const Session& session, const std::filesystem::path& file);
+void warn_read_anew(const Sequence& session, const std::filesystem::path& file);
+
+/// A sequence that was loaded from a file, and the file's text.
+struct LoadedSession {
+  SessionAbout about;
+  std::vector<Document> documents;  ///< the texts of the file, if the question is about them
+  std::string question;             ///< question with which the file was saved
+};
+
+/// Loads `file` into `sequence`. If `prompt` names no texts, also recovers the file's text, and
+/// warns if the file holds only a part of it. Throws UserError as Sequence::load() does.
+LoadedSession load_session(const std::string& file, const PromptFlags& prompt, Sequence& sequence);
+
+/// Returns the facts for a new session file about `documents`. `loaded` are the facts of the file
+/// that the prompt continues.
+SessionAbout about_to_save(const std::string& model, const PromptFlags& prompt,
+                           const std::vector<Document>& documents, const SessionAbout& loaded);
 
 /// Throws UserError if the disk has too little space for a session file with `tokens` tokens. Call
 /// it before the prefill. Nothing is checked for methods that evict keys and values, because the
 /// size of their files is not known before.
 void check_save_space(const Session& session, int64_t tokens, const std::filesystem::path& file);
 
-/// Saves the session to `file`, and prints a line about it to standard error unless `quiet` is
-/// true. `tokens` is the number of tokens of the whole prompt; if the prefill was cancelled, the
-/// session has fewer.
+/// Saves the session with the facts `about`. Reports on standard error what was written, unless
+/// `quiet`. `tokens` is the length of the whole prompt. If fewer tokens have been prefilled, the
+/// file is marked as incomplete, and the report contains the command that goes on.
 void save_session(const Session& session, const std::filesystem::path& file, int64_t tokens,
-                  bool quiet);
+                  SessionAbout about, bool quiet);
 
 }  // namespace longhaul

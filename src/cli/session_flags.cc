@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/flags.h"
+#include "cli/longer_model.h"
 #include "engine/device_choice.h"
 #include "engine/recommend.h"
 #include "ops/core/devices.h"
@@ -176,7 +177,11 @@ bool warn_beyond_training(const Engine& engine, const SessionOptions& options, i
   const auto made = method.make(shape);
   const int64_t reach = made->reach(tokens, chunk_of(options.chunk, *made, options.queue));
   if (trained == 0 || reach <= trained) return false;
-  const std::string advice = advice_beyond(shape, tokens, options.chunk, flag_of(options.kv_type));
+  std::string advice = advice_beyond(shape, tokens, options.chunk, flag_of(options.kv_type));
+  if (const auto longer = longer_model(tokens)) {
+    advice +=
+        fmt::format(", and -m {} was trained for {}", longer->name, with_commas(longer->trained));
+  }
   if (reach < tokens) {
     warn(
         "--attention {}: rows see up to {} tokens back, more than the {} that this model was "

@@ -79,6 +79,24 @@ std::string place_words(const TextPlace& place, bool in_paragraphs) {
 
 bool is_text_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+/// The text without its lines "[page N]", which the conversion of a PDF inserts.
+std::string without_page_marks(std::string_view text) {
+  constexpr std::string_view kMark = "[page ";
+  std::string kept;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end;
+    const size_t digits = line.starts_with(kMark)
+                              ? line.find_first_not_of("0123456789", kMark.size())
+                              : std::string_view::npos;
+    const bool is_mark = digits != std::string_view::npos && digits > kMark.size() &&
+                         (line.substr(digits) == "]" || line.substr(digits) == "]\n");
+    if (!is_mark) kept += line;
+  }
+  return kept;
+}
+
 /// The passage in one line, with "..." where it begins or ends inside a sentence.
 std::string shown_quote(const Passage& passage, std::string_view text) {
   const auto [begin, end] = passage.range;
@@ -95,7 +113,7 @@ std::string shown_quote(const Passage& passage, std::string_view text) {
   const std::string_view gap_after = text.substr(end, after - end);
   const bool whole_end =
       after == text.size() || end == begin || ends_sentence(end - 1) || blank_lines(gap_after) > 0;
-  std::string quote(text.substr(begin, end - begin));
+  std::string quote = without_page_marks(text.substr(begin, end - begin));
   std::ranges::replace(quote, '\n', ' ');
   return (whole_begin ? "" : "... ") + one_line(quote) + (whole_end ? "" : " ...");
 }
@@ -151,6 +169,9 @@ std::string sources_text(const FoundSources& sources, const std::vector<Document
   std::string text;
   int number = 0;
   for (const Passage& passage : sources.passages) {
+    // Passages with little attention are usually accidental.
+    constexpr double kLeastShare = 0.05;
+    if (number > 0 && passage.share < kLeastShare) continue;
     const Document& document = documents[passage.text];
     const TextPlace place = place_of(passage, document);
     text +=

@@ -15,6 +15,8 @@
 namespace longhaul {
 namespace {
 
+constexpr const char* kStopping = "\nstopping after this chunk; Ctrl-C again ends at once\n";
+
 void write_text(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
@@ -32,14 +34,24 @@ PromptReading read_with_bar(Session& session, const std::vector<int32_t>& prompt
   std::optional<PrefillTime> time;
   hooks.pass_progress = [&](int64_t begin, int64_t count, double share) {
     // The session's tokens contain nothing of the prompt before its first pass is done.
-    if (!time) time.emplace(static_cast<int64_t>(session.tokens().size()));
+    if (!time) {
+      const auto depth = std::ssize(session.tokens());
+      const Sequence& sequence = session.sequence();
+      time.emplace(depth, sequence.method().reach(std::ssize(prompt), sequence.chunk()));
+    }
     time->add(begin, count, share, watch.seconds(),
               session.report().attention_seconds - attention_before);
   };
   hooks.progress = [&](int64_t done, int64_t total) {
     bar.update(done, total, "", time->left(total));
   };
-  return read_prompt(session, prompt, hooks);
+  // A method that cannot undo a chunk finishes it first, which may take many seconds.
+  if (options.progress && !session.sequence().method().can_rewind()) {
+    interrupt.announce(kStopping);
+  }
+  PromptReading reading = read_prompt(session, prompt, hooks);
+  interrupt.announce(nullptr);
+  return reading;
 }
 
 /// Memory that is free again counts as well, such as that of a chat template's values.
@@ -65,11 +77,12 @@ RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t 
   if (!facts.reading.finished) {
     // The time that went into a long prompt is not lost.
     if (!options.save.empty() && !session.tokens().empty()) {
-      save_session(session, options.save, whole, !options.progress);
+      save_session(session, options.save, whole, options.about, !options.progress);
     }
     return facts;
   }
-  if (!options.save.empty()) save_session(session, options.save, whole, !options.progress);
+  if (!options.save.empty())
+    save_session(session, options.save, whole, options.about, !options.progress);
   if (options.generate.max_tokens == 0) return facts;
   std::function<void(std::string_view)> write;
   if (options.stream) write = write_text;

@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/run_report.h"
 #include "engine/generate.h"
+#include "engine/session_about.h"
 
 namespace longhaul {
 
@@ -18,6 +19,7 @@ struct TurnOptions {
   bool progress = true;  ///< whether a progress bar is shown during prefill
   /// File to which the session is saved after prefill; empty: it is not saved.
   std::filesystem::path save;
+  SessionAbout about;  ///< facts for this file
 };
 
 /// Runs one turn. `instruction` is the number of tokens at the end of the prompt that belong to the

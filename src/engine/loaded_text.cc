@@ -1,6 +1,7 @@
 #include "engine/loaded_text.h"
 
 #include "base/error.h"
+
 namespace longhaul {
 namespace {
 
@@ -25,7 +26,7 @@ Frame frame_of(const PromptParts& parts, const Engine& engine) {
 
 }  // namespace
 
-LoadedText text_of_loaded(const Session& session, const PromptParts& parts,
+LoadedText text_of_loaded(const Sequence& session, const PromptParts& parts,
                           const std::string& file) {
   const Engine& engine = session.engine();
   const std::string held = engine.tokenizer().decode(session.tokens(), false);

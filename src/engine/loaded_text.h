@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/prompt.h"
-#include "engine/session.h"
+#include "engine/sequence.h"
 
 namespace longhaul {
 
@@ -18,7 +18,7 @@ struct LoadedText {
 /// and system message of `parts` from the decoded tokens. If the message was complete when the
 /// session was saved, its last paragraph is returned as the question. Throws a UserError that names
 /// `file` if the session was saved with another template or system message.
-LoadedText text_of_loaded(const Session& session, const PromptParts& parts,
+LoadedText text_of_loaded(const Sequence& session, const PromptParts& parts,
                           const std::string& file);
 
 }  // namespace longhaul

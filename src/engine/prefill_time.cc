@@ -15,6 +15,7 @@ void PrefillTime::add(int64_t begin, int64_t count, double share, double seconds
   Pass& pass = passes_.back();
   pass.tokens = share * static_cast<double>(count);
   pass.keys = pass.tokens * (static_cast<double>(depth_ + begin) + static_cast<double>(count) / 2);
+  pass.seen = share * seen_by(static_cast<double>(begin), static_cast<double>(begin + count));
   pass.attention = attention - attention_before_;
   pass.rest = std::max(0.0, seconds - seconds_before_ - pass.attention);
   tokens_ = static_cast<double>(begin) + pass.tokens;
@@ -29,7 +30,7 @@ void PrefillTime::add(int64_t begin, int64_t count, double share, double seconds
 PrefillTime::Line PrefillTime::attention_line() const {
   constexpr size_t kTelling = 4;
   constexpr double kTile = 64;  // keys
-  double tt = 0, tk = 0, kk = 0, ta = 0, ka = 0, tokens = 0, keys = 0, attention = 0;
+  double tt = 0, tk = 0, kk = 0, ta = 0, ka = 0, tokens = 0, seen = 0, attention = 0;
   const size_t from = passes_.size() >= 2 * kTelling ? passes_.size() / 2 : 0;
   for (size_t i = from; i < passes_.size(); ++i) {
     const Pass& p = passes_[i];
@@ -43,11 +44,11 @@ PrefillTime::Line PrefillTime::attention_line() const {
     ta += weight * p.tokens * p.attention;
     ka += weight * p.keys * p.attention;
     tokens += p.tokens;
-    keys += p.keys;
+    seen += p.seen;
     attention += p.attention;
   }
-  const double per_key = keys > 0 ? attention / (keys + kTile * tokens) : 0;
-  const Line by_key = {kTile * per_key, per_key};
+  const double per_key = seen > 0 ? attention / (seen + kTile * tokens) : 0;
+  const Line by_key = {kTile * per_key, per_key, true};
   const double determinant = tt * kk - tk * tk;
   if (passes_.size() < kTelling || determinant <= 1e-9 * tt * kk) return by_key;
   const Line line = {(ta * kk - ka * tk) / determinant, (tt * ka - tk * ta) / determinant};
@@ -71,9 +72,18 @@ double PrefillTime::left(int64_t total) const {
   const auto all = static_cast<double>(total);
   if (tokens_ <= 0 || tokens_ >= all) return 0;
   const double more = all - tokens_;
-  const double keys = more * (static_cast<double>(depth_) + (all + tokens_) / 2);
   const Line line = attention_line();
+  const double keys = line.within_reach
+                          ? seen_by(tokens_, all)
+                          : more * (static_cast<double>(depth_) + (all + tokens_) / 2);
   return more * (rest_of_a_token() + line.each) + keys * line.per_key;
+}
+
+double PrefillTime::seen_by(double begin, double end) const {
+  const auto depth = static_cast<double>(depth_), reach = static_cast<double>(reach_);
+  const double from = depth + begin, to = depth + end;
+  const double full = std::clamp(reach, from, to);  // tokens before it see all earlier ones
+  return (full * full - from * from) / 2 + (to - full) * reach;
 }
 
 double PrefillTime::reading(int64_t total, int64_t reach) const {

@@ -71,7 +71,7 @@ bool is_session_file(const std::filesystem::path& file);
 struct SessionParent {
   /// Number of first tokens whose rows are only in the parent file; 0: there is no parent.
   int64_t tokens = 0;
-  std::string name;  ///< name of the parent file, for error messages
+  std::string name;  ///< name of the parent file, or facts without one (session_about.h)
 };
 
 /// A copy of a sequence's tokens, keys and values after dense prefill, from which other sequences

@@ -3,7 +3,8 @@
 // tokens, context length of the RoPE angles, logits, state of the method, KV store, state of
 // recurrent layers if the model has some, and a hash of the file. A sequence on several devices
 // (base/communicator.h) has another version, which is followed by the number of devices. Its file
-// contains a method state and a KV store for each device.
+// contains a method state and a KV store for each device. Version 11 has the number of devices and
+// facts about the contents (session_about.h) after the version.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +15,10 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "engine/sequence_state.h"
+#include "engine/session_about.h"
+#include "engine/session_file.h"
 #include "text/printable.h"
+#include "text/shell_word.h"
 
 namespace longhaul {
 namespace {
@@ -39,14 +43,32 @@ void check_magic(const std::filesystem::path& file) {
 
 uint32_t check_version(ByteReader& in, int devices, const std::string& name) {
   const auto version = in.number<uint32_t>();
-  if (version < kVersion || version > kVersionWithParent) {
-    user_error("{}: session file of version {}, this build reads version {}; save it anew", name,
-               version, kVersion);
+  if (version < kVersion || version > kVersionWithAbout) {
+    user_error("{}: session file of version {}, this build reads versions {} to {}; save it anew",
+               name, version, kVersion, kVersionWithAbout);
   }
   const auto saved = version == kVersion ? 1 : in.number<uint32_t>();
   if (saved == static_cast<uint32_t>(devices)) return version;
   user_error("{}: was saved on {} devices that had the heads between them, this session has {}",
              name, saved, devices);
+}
+
+/// Refuses a file of another model, and names the model if the file does.
+void check_fingerprint(ByteReader& in, const Engine& engine, const std::string& name) {
+  if (in.number<uint64_t>() == engine.fingerprint()) return;
+  const std::string saved = read_about(in.path()).model;
+  const std::string own = engine.checkpoint().path().string();
+  if (saved.empty()) {
+    user_error("{}: was saved with another model than {}; name that model with -m", name, own);
+  }
+  user_error("{}: was saved with -m {}, another model than {}", name, shell_word(saved), own);
+}
+
+/// The facts of version 11 that `parent` contains; null: there are none.
+const std::string* about_in(const SessionParent* parent) {
+  const bool holds =
+      parent != nullptr && parent->tokens == 0 && parent->name.starts_with(kAboutMark);
+  return holds ? &parent->name : nullptr;
 }
 
 /// Reads the fields that only version 10 has.
@@ -153,11 +175,15 @@ void Sequence::State::save(const std::filesystem::path& file, const SessionParen
   ByteWriter out(file);
   const auto devices = static_cast<uint32_t>(s.options.queue.ranks());
   out.number(kMagic);
-  const uint32_t version = parent != nullptr ? kVersionWithParent
-                           : devices == 1    ? kVersion
-                                             : kVersionOfSeveralDevices;
+  const std::string* about = about_in(parent);
+  if (about != nullptr) parent = nullptr;
+  const uint32_t version = about != nullptr    ? kVersionWithAbout
+                           : parent != nullptr ? kVersionWithParent
+                           : devices == 1      ? kVersion
+                                               : kVersionOfSeveralDevices;
   out.number(version);
   if (version != kVersion) out.number(devices);
+  if (about != nullptr) out.text(about->substr(kAboutMark.size()));
   out.number(s.engine->fingerprint());
   out.text(s.options.attention.text());
   out.number(s.options.attention.fingerprint());
@@ -188,10 +214,8 @@ void Sequence::State::load(const std::filesystem::path& file, const State* paren
     user_error("{}: not a session file of longhaul", name);
   }
   const uint32_t version = check_version(in, s.options.queue.ranks(), name);
-  if (in.number<uint64_t>() != s.engine->fingerprint()) {
-    user_error("{}: was saved with another model than {}; name that model with -m", name,
-               s.engine->checkpoint().path().string());
-  }
+  if (version == kVersionWithAbout) in.text();
+  check_fingerprint(in, *s.engine, name);
   const std::string saved_method = in.text();
   const std::string own = s.options.attention.text();
   if (saved_method != own && said_now(saved_method, s.shape) != own) {

@@ -29,5 +29,35 @@ TEST(Arguments, AValueMayLookLikeAFlagWithEquals) {
   }
 }
 
+TEST(Arguments, AQuestionNeedsNoFlagAfterAModelThatHasOne) {
+  const auto asked = [](const Program::Arguments& words) {
+    Program::Arguments run{"run", "-m", "nano", "--json", "-n", "1"};
+    run.insert(run.end(), words.begin(), words.end());
+    return Program().run(run);
+  };
+  const Outcome flag = asked({"-p", "What is a tide?"}), word = asked({"What is a tide?"});
+  ASSERT_EQ(word.status, 0) << word.err;
+  EXPECT_EQ(word.json()["prompt_tokens"], flag.json()["prompt_tokens"]);
+  EXPECT_EQ(asked({"What", "is", "a", "tide?"}).json()["prompt_tokens"],
+            flag.json()["prompt_tokens"]);
+  EXPECT_TRUE(refused(asked({"-p", "Why?", "What?"}), {"unexpected argument 'What?'"}));
+}
+
+TEST(Arguments, ContextsAreNeverShifted) {
+  const Outcome o = Program().run({"run", "-p", "x", "-n", "0", "--no-context-shift"});
+  EXPECT_EQ(o.status, 0) << o.err;
+}
+
+TEST(Arguments, HelpListsWhatIsUsedMostFirst) {
+  const std::string help = Program().run({"--help"}).out;
+  size_t before = help.find("\nSubcommands:");
+  for (const char* command : {"run", "advise", "models", "pull", "methods"}) {
+    const size_t at = help.find("\n  " + std::string(command) + " ");
+    ASSERT_NE(at, std::string::npos) << command << ": " << help;
+    EXPECT_LT(before, at) << command;
+    before = at;
+  }
+}
+
 }  // namespace
 }  // namespace longhaul

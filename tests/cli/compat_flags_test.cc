@@ -200,7 +200,7 @@ TEST(CompatFlags, LoadAloneIsAboutTheTextInTheFile) {
   ASSERT_EQ(program.run({"run", "-f", file, "-n", "0", "--save", session}).status, 0);
   const Outcome o = program.run({"run", "--load", session, "-p", kNumberQuestion});
   EXPECT_TRUE(has(o.out, {"4827163"}));
-  EXPECT_TRUE(has(o.err, {"the text in ", "text.session", "reused"}));
+  EXPECT_TRUE(has(o.err, {"text.txt", "session file", "reused"}));
   EXPECT_EQ(o.err.find("warning"), std::string::npos) << o.err;
   const Outcome chat = program.run({"run", "-i", "--load", session},
                                    std::string(kNumberQuestion) + "\n/bye\nHello\n");

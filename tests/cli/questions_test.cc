@@ -108,6 +108,30 @@ TEST(Questions, OfAMethodThatChoosesAtTheEndContinueADenseReading) {
   EXPECT_TRUE(has(o.out, {"4827163"}));
 }
 
+TEST(Questions, ContinueASessionFile) {
+  Program program;
+  // The tokens of blanks at the end of a text depend on what follows them.
+  const std::string text = program.folder().write("text.txt", long_text() + "The end.\n");
+  const std::string session = program.folder().path() / "text.session";
+  ASSERT_EQ(program.run({"run", "-f", text, "-n", "0", "--save", session}).status, 0);
+  const auto file =
+      program.folder().write("q.txt", std::string(kNumberQuestion) + "\nWhat is quiet?\n").string();
+  const auto ask = [&](Program::Arguments texts) {
+    texts.insert(texts.begin(), {"run", "--questions", file, "-n", "40"});
+    return program.run(texts);
+  };
+  const Outcome direct = ask({"-f", text});
+  EXPECT_TRUE(has(direct.out, {"4827163"}));
+  for (const Program::Arguments& texts :
+       {Program::Arguments{"--load", session}, Program::Arguments{"--load", session, "-f", text}}) {
+    const Outcome o = ask(texts);
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.out, direct.out);
+    EXPECT_TRUE(has(o.err, {"session file: ", "tokens reused", "2 replies"}));
+    EXPECT_EQ(o.err.find("prefilled in"), std::string::npos) << o.err;
+  }
+}
+
 TEST(Questions, AreRefusedWithOtherFlags) {
   Program program;
   const std::string text = text_file(program);
@@ -120,7 +144,8 @@ TEST(Questions, AreRefusedWithOtherFlags) {
   } cases[] = {
       {file, {"-i"}, "-i"},
       {file, {"--save", "x.session"}, "--save"},
-      {file, {"--load", "x.session"}, "--load"},
+      {file, {"--load", "x.session", "--raw"}, "--raw and --load"},
+      {file, {"--load", "x.session", "--attention", "snapkv"}, "--load and snapkv"},
       {file, {"-p", "Why?"}, "-p"},
       {file, {"-n", "0"}, "-n 0"},
       {"-", {"-f", "-"}, "standard input"},

@@ -200,5 +200,79 @@ TEST(SessionFiles, ATextWithoutItsQuestionIsWarnedAboutWhereTheQuestionDecides) 
   EXPECT_TRUE(refused(save("citrus", {"--save", session}), {"citrus", "instruction"}));
 }
 
+/// A session file of a prefill that was stopped, as after Ctrl-C. The prefill takes minutes, and
+/// the program is stopped later if it has not finished a chunk.
+std::string stopped_session(Program& program, const std::string& file) {
+  const std::string session = program.folder().path() / "part.session";
+  const Program::Arguments run{"run",    "-f",      file,    "-n",        "0",
+                               "--save", session,   "--isa", "generic",   "--compute",
+                               "f32",    "--chunk", "64",    "--threads", "1"};
+  for (int seconds = 2; seconds < 100; seconds *= 2) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Outcome o = program.run_and_interrupt(run, [&] {
+      return std::chrono::steady_clock::now() - begin > std::chrono::seconds(seconds);
+    });
+    if (o.err.find("written: ") == std::string::npos) continue;
+    EXPECT_EQ(o.status, 130) << o.err;
+    EXPECT_TRUE(has(o.err, {"part.session", " tokens of ", "; this goes on:\n  ", "run -f ",
+                            "-n 0 --save ", " --load "}));
+    return session;
+  }
+  return "";
+}
+
+TEST(SessionFiles, AFileOfAStoppedPrefillSaysSoWhenItIsAsked) {
+  Program program;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += long_text();
+  const std::string file = program.folder().write("long text.txt", text);
+  const std::string session = stopped_session(program, file);
+  const auto named = [&](const Outcome& o) {
+    EXPECT_EQ(o.status, 0) << o.err;
+    return has(o.err, {"warning: --load ", "part.session: holds only the first ",
+                       " tokens of its text", "long text.txt' to prefill the rest"});
+  };
+  EXPECT_TRUE(named(program.run({"run", "-q", "--load", session, "-p", "What?", "-n", "1"})));
+  EXPECT_TRUE(named(program.run({"run", "-i", "-q", "--load", session, "-n", "1"}, "What?\n")));
+  const std::string again = program.folder().path() / "again.part.session";
+  Outcome o = program.run({"run", "--load", session, "-n", "0", "--save", again});
+  EXPECT_TRUE(named(o));
+  EXPECT_TRUE(has(o.err, {"of the text's"}));
+  EXPECT_TRUE(named(program.run({"run", "-q", "--load", again, "-p", "What?", "-n", "1"})));
+  const auto questions = program.folder().write("q.txt", "What?\n");
+  EXPECT_TRUE(named(
+      program.run({"run", "-q", "--load", session, "--questions", questions.string(), "-n", "1"})));
+}
+
+TEST(SessionFiles, AFileOfAnotherModelNamesIt) {
+  Program program;
+  const auto file = program.folder().write("text.txt", "A short text.");
+  const std::string session = program.folder().path() / "s.session";
+  ASSERT_EQ(program.run({"run", "-f", file, "-n", "0", "--save", session}).status, 0);
+  const Outcome o = program.run({"run", "-m", LONGHAUL_TEST_DATA "/tiny_models/gguf/qwen2.gguf",
+                                 "--raw", "--load", session, "-p", "What?"});
+  EXPECT_TRUE(refused(o, {"s.session", "was saved with -m nano", "qwen2.gguf"}));
+}
+
+TEST(SessionFiles, SourcesAreNamedAsWithTheTextsThemselves) {
+  Program program;
+  const std::string page =
+      program.folder().write("page.html", "<html><body><p>First.</p><p>" + long_text() + "</p>");
+  const std::string other = program.folder().write("other.txt", "Of cabbages and kings.\n");
+  const std::string session = program.folder().path() / "s.session";
+  ASSERT_EQ(program.run({"run", "-f", other, "-f", page, "-n", "0", "--save", session}).status, 0);
+  const auto first = [&](const Program::Arguments& texts) {
+    Program::Arguments run{"run", "--json", "--sources=1", "-p", kNumberQuestion};
+    run.insert(run.end(), texts.begin(), texts.end());
+    nlohmann::json source = program.run(run).json()["sources"][0];
+    source.erase("depth");  // a session file has no newlines at the end of a text
+    return source;
+  };
+  const auto direct = first({"-f", other, "-f", page}), loaded = first({"--load", session});
+  EXPECT_EQ(direct["text"], page);
+  EXPECT_EQ(direct["paragraph"], 2);
+  EXPECT_EQ(loaded, direct);
+}
+
 }  // namespace
 }  // namespace longhaul

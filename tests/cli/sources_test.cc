@@ -66,7 +66,7 @@ TEST(Sources, AMethodThatSeesNoTextShowsNone) {
   const std::string file = program.folder().write("text.txt", long_text());
   const Outcome o = program.run({"run", "-q", "-f", file, "-p", kNumberQuestion, "-n", "3",
                                  "--sources", "--attention", "streamingllm:sink=0,recent=4"});
-  EXPECT_TRUE(has(o.err, {"sources", "none: the reply did not attend to the texts"}));
+  EXPECT_TRUE(has(o.out, {"sources", "none: the reply did not attend to the texts"}));
 }
 
 TEST(Sources, AreShownInChats) {
@@ -75,12 +75,12 @@ TEST(Sources, AreShownInChats) {
   const std::string question = std::string(kNumberQuestion) + "\n";
   const Outcome o = program.run({"run", "-i", "--sources=1", "-f", file}, question);
   EXPECT_EQ(o.status, 0);
-  EXPECT_TRUE(has(o.err, {"source 1 ", "text.txt", kNeedle}));
+  EXPECT_TRUE(has(o.out, {"source 1 ", "text.txt", kNeedle}));
   const Outcome later = program.run({"run", "-i", "-f", file},
                                     question + "/sources\n" + question + "/sources\n" + question);
-  const size_t first = later.err.find("source 1 ");
-  ASSERT_NE(first, std::string::npos) << later.err;
-  EXPECT_EQ(later.err.find("source 1 ", first + 1), std::string::npos) << later.err;
+  const size_t first = later.out.find("source 1 ");
+  ASSERT_NE(first, std::string::npos) << later.out;
+  EXPECT_EQ(later.out.find("source 1 ", first + 1), std::string::npos) << later.out;
   EXPECT_TRUE(
       has(later.err, {"sources are shown from the next reply on", "sources are no longer shown"}));
   EXPECT_TRUE(has(program.run({"run", "-i", "-n", "1"}, "/sources\n").err,
@@ -97,7 +97,7 @@ TEST(Sources, AReplyThatRestsOnNoPassageIsMarked) {
   EXPECT_FALSE(run("What is the name of the captain's daughter?")["rests_on_a_passage"]);
   const Outcome o = program.run(
       {"run", "-q", "-f", file, "-p", "What is the name of the captain's daughter?", "--sources"});
-  EXPECT_TRUE(has(o.err, {"The reply does not rest on a particular passage; check it."}));
+  EXPECT_TRUE(has(o.out, {"The reply does not rest on a particular passage; check it."}));
 }
 
 TEST(Sources, PagesAreNamedAndTheReplyIsUnchanged) {
@@ -105,8 +105,30 @@ TEST(Sources, PagesAreNamedAndTheReplyIsUnchanged) {
   const std::string file = program.folder().write(
       "pages.txt", "[page 1]\n" + long_text().substr(0, 2000) + "\n\n[page 12]\n" + long_text());
   const Outcome o = program.run({"run", "-f", file, "-p", kNumberQuestion, "--sources"});
-  EXPECT_TRUE(has(o.err, {"source 1 ", "pages.txt, page 12, line 5, at ", kNeedle}));
-  EXPECT_EQ(o.out, program.run({"run", "-f", file, "-p", kNumberQuestion}).out);
+  EXPECT_TRUE(has(o.out, {"source 1 ", "pages.txt, page 12, line 5, at ", kNeedle}));
+  EXPECT_EQ(o.err.find("source 1 "), std::string::npos) << "a saved reply keeps its sources";
+  EXPECT_TRUE(o.out.starts_with(program.run({"run", "-f", file, "-p", kNumberQuestion}).out));
+}
+
+/// nano quotes the sentence that a new page begins.
+TEST(Sources, MarksOfPagesAreNotQuoted) {
+  Program program;
+  std::string text = long_text();
+  const size_t needle = text.find(kNeedle);
+  const size_t sentence = text.rfind(". ", needle) + 2;
+  text.replace(text.find(' ', sentence), 1, "\n[page 2]\n");
+  const std::string file = program.folder().write("pages.txt", "[page 1]\n" + text);
+  const Outcome o = program.run({"run", "-f", file, "-p", kNumberQuestion, "--sources=40"});
+  EXPECT_TRUE(has(o.out, {"source 1 ", kNeedle}));
+  EXPECT_EQ(o.out.find("[page"), std::string::npos) << o.out;
+}
+
+TEST(Sources, AWordInPlaceOfTheNumberIsExplained) {
+  EXPECT_TRUE(refused(Program().run({"run", "-p", "x", "--sources", "5"}), {"write --sources=5"}));
+  EXPECT_TRUE(refused(Program().run({"run", "-p", "x", "--sources=many"}),
+                      {"--sources='many': give a number, as in --sources=3"}));
+  EXPECT_TRUE(refused(Program().run({"run", "-p", "x", "--json=much"}),
+                      {"--json='much': the flag takes no value"}));
 }
 
 TEST(Sources, ABadNumberIsRefused) {

@@ -14,6 +14,7 @@ namespace {
 
 using testing_support::has;
 using testing_support::kPassKeyQuestion;
+using testing_support::Outcome;
 using testing_support::Program;
 using testing_support::TempFolder;
 using testing_support::Terminal;
@@ -47,18 +48,52 @@ TEST(Terminal, AnswersAndEndsAtControlD) {
   EXPECT_EQ(chat.finish(), 0) << chat.seen();
 }
 
-TEST(Terminal, ATextBeyondTheTrainedLengthIsOfferedTheAdvisedMethod) {
-  const TempFolder folder;
+std::string text_beyond_nano() {
   std::string text;
   for (int i = 0; i < 9000; ++i) text += "grass ";
-  const std::string file = folder.write("long.txt", text);
+  return text;
+}
+
+TEST(Terminal, ATextBeyondTheTrainedLengthIsOfferedTheAdvisedMethod) {
+  const TempFolder folder;
+  const std::string file = folder.write("long.txt", text_beyond_nano());
   Terminal run({"run", "-m", "nano", "-f", file, "-p", "Who?", "-n", "1"});
   ASSERT_TRUE(run.wait_for("are more than the 8,192 that this model was trained for"))
       << run.seen();
-  ASSERT_TRUE(run.wait_for_prompt("--attention reattention? [Y/n] ")) << run.seen();
+  ASSERT_TRUE(run.wait_for("--attention reattention (about ")) << run.seen();
+  ASSERT_TRUE(run.wait_for(")? n: dense (about ")) << run.seen();
+  ASSERT_TRUE(run.wait_for_prompt("[Y/n] ")) << run.seen();
   run.type(kControlD);
   EXPECT_EQ(run.finish(), 2) << run.seen();
   EXPECT_TRUE(has(run.seen(), {"error: cancelled"}));
+}
+
+TEST(Terminal, ControlCAtTheOfferEndsTheProgramInOrder) {
+  const TempFolder folder;
+  const std::string file = folder.write("long.txt", text_beyond_nano());
+  Terminal run({"run", "-m", "nano", "-f", file, "-p", "Who?", "-n", "1"});
+  ASSERT_TRUE(run.wait_for_prompt("[Y/n] ")) << run.seen();
+  run.type(kControlC);
+  EXPECT_TRUE(run.wait_for("\x1b[?2004l")) << "marks around pastes are off again: " << run.seen();
+  EXPECT_EQ(run.finish(), 130) << run.seen();
+}
+
+/// nano's weights in a folder whose settings state another trained length.
+TEST(Terminal, AModelThatWasTrainedForTheLengthIsNamed) {
+  Program program;
+  const std::filesystem::path nano = std::filesystem::path(LONGHAUL_MODELS) / "nano";
+  const std::filesystem::path models = program.folder().path() / "models";
+  std::filesystem::create_directories(models);
+  std::filesystem::copy(nano, models / "far", std::filesystem::copy_options::recursive);
+  std::ifstream in(nano / "config.json");
+  nlohmann::json config = nlohmann::json::parse(in);
+  config["max_position_embeddings"] = 65536;
+  std::ofstream(models / "far" / "config.json") << config;
+  program.set_environment("LONGHAUL_SYSTEM_MODELS", models.string());
+  const std::string file = program.folder().write("long.txt", text_beyond_nano());
+  const Outcome o = program.run({"run", "-m", "nano", "-f", file, "-p", "Who?", "-n", "1"});
+  EXPECT_TRUE(has(o.err, {"warning: ", "8,192 that this model was trained for",
+                          "and -m far was trained for 65,536"}));
 }
 
 TEST(Terminal, LinesAreEditedAndRecalled) {
@@ -161,6 +196,32 @@ TEST(Terminal, LongReadingShowsABarAndTheKeyStopsIt) {
   EXPECT_TRUE(program.wait_for("\r\x1b[K")) << "the bar is taken away: " << program.seen();
   EXPECT_TRUE(program.wait_for("cancelled after")) << program.seen();
   EXPECT_EQ(program.finish(), 130);
+}
+
+TEST(Terminal, AMethodThatFinishesItsChunkSaysSoAtControlC) {
+  Program files;
+  const std::string file = files.folder().write("text.txt", many_sentences());
+  Terminal program({"run", "-f", file, "-p", "What?", "--isa", "generic", "--compute", "f32",
+                    "--chunk", "256", "--threads", "1", "--attention", "infllm"});
+  ASSERT_TRUE(program.wait_for("\rprefill [")) << program.seen();
+  program.type(kControlC);
+  EXPECT_TRUE(program.wait_for("stopping after this chunk; Ctrl-C again ends at once"))
+      << program.seen();
+  EXPECT_TRUE(program.wait_for("cancelled after")) << program.seen();
+  EXPECT_EQ(program.finish(), 130);
+}
+
+TEST(Terminal, AChatSaysThatTheRestIsPrefilledLater) {
+  Program files;
+  const std::string file = files.folder().write("text.txt", many_sentences());
+  Terminal chat({"run", "-i", "-f", file, "--isa", "generic", "--compute", "f32", "--chunk", "64",
+                 "--threads", "1", "--attention", "dense"});
+  ASSERT_TRUE(chat.wait_for("\rprefill [")) << chat.seen();
+  chat.type(kControlC);
+  EXPECT_TRUE(chat.wait_for("the next question prefills the rest first")) << chat.seen();
+  ASSERT_TRUE(chat.wait_for_prompt("> ")) << chat.seen();
+  chat.type(kControlD);
+  EXPECT_EQ(chat.finish(), 0) << chat.seen();
 }
 
 TEST(Terminal, APerplexityThatWasStoppedSaysSo) {

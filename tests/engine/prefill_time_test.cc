@@ -101,5 +101,23 @@ TEST(PrefillTime, AWindowMakesTheLineLevel) {
 
 TEST(PrefillTime, NothingIsSaidBeforeAnythingIsRead) { EXPECT_EQ(PrefillTime(0).left(1000), 0); }
 
+/// The first pass is wide open in a small context, and later tokens see no more than it did.
+TEST(PrefillTime, TheFirstForecastRegardsHowFarTheMethodSees) {
+  constexpr int64_t kReach = 2048, kTotal = 131'072, kChunk = 1024;
+  const auto attention = [](double depth) {
+    return 5e-8 * (std::min(depth, static_cast<double>(kReach)) + 64);
+  };
+  const Machine machine{.attention = attention};
+  double in_attention = 0, all = 0, ignored = 0;
+  const double first = machine.pass(0, kChunk, in_attention, 0);
+  for (int64_t done = 0; done < kTotal; done += kChunk) {
+    all += machine.pass(done, kChunk, ignored, 0);
+  }
+  PrefillTime near(0, kReach), far(0);
+  for (PrefillTime* time : {&near, &far}) time->add(0, kChunk, 1, first, in_attention);
+  EXPECT_NEAR(near.left(kTotal) / (all - first), 1, 0.05);
+  EXPECT_GT(far.left(kTotal) / (all - first), 5) << "every token is taken to see all earlier ones";
+}
+
 }  // namespace
 }  // namespace longhaul
