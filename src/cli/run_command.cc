@@ -86,6 +86,18 @@ int64_t tokens_to_save(const RunFlags& flags, const std::vector<std::string>& te
   return std::max(held, all);
 }
 
+/// A text without a question is continued or commented on by the model, which is seldom intended. A
+/// pipe may be the question itself.
+void note_missing_question(const RunFlags& flags) {
+  const bool named = !flags.prompt.files.empty() &&
+                     std::ranges::find(flags.prompt.files, "-") == flags.prompt.files.end();
+  if (!named || flags.interactive || flags.quiet || flags.json || !flags.prompt.question.empty() ||
+      !flags.questions.empty() || flags.sampling.max_tokens == 0) {
+    return;
+  }
+  std::fputs("note: no question was given; -p asks one\n", stderr);
+}
+
 /// Returns the exit status of a single answer.
 int finish(const RunFlags& flags, const RunFacts& facts, const Session& session,
            const FoundSources* sources, const std::vector<Document>& documents) {
@@ -100,6 +112,7 @@ int finish(const RunFlags& flags, const RunFacts& facts, const Session& session,
     std::fflush(stdout);
   }
   if (!flags.quiet) std::fputs(("\n" + run_report(facts, session)).c_str(), stderr);
+  note_missing_question(flags);
   return facts.cancelled() ? kExitCancelled : kExitOk;
 }
 
@@ -183,18 +196,6 @@ bool offer_advised_method(const RunFlags& flags, const std::shared_ptr<const Eng
   return true;
 }
 
-/// A text without a question is continued or commented on by the model, which is seldom intended. A
-/// pipe may be the question itself.
-void note_missing_question(const RunFlags& flags) {
-  const bool named = !flags.prompt.files.empty() &&
-                     std::ranges::find(flags.prompt.files, "-") == flags.prompt.files.end();
-  if (!named || flags.interactive || flags.quiet || flags.json || !flags.prompt.question.empty() ||
-      !flags.questions.empty() || flags.sampling.max_tokens == 0) {
-    return;
-  }
-  std::fputs("note: no question was given; -p asks one\n", stderr);
-}
-
 int run(RunFlags& flags) {
   flags.settle();
   SessionOptions session_options = flags.session.options();
@@ -209,7 +210,6 @@ int run(RunFlags& flags) {
   if (!questions.empty()) {
     return run_questions(flags, engine, session_options, questions, documents);
   }
-  note_missing_question(flags);
   if (!offer_advised_method(flags, engine, documents, session_options)) return kExitCancelled;
   Session session(engine, session_options);
   const Stopwatch load_watch;

@@ -106,7 +106,8 @@ void RunFlags::take_words() {
   };
   const bool model_named =
       app_->get_option("--model")->count() > 0 || app_->get_option("--hf-repo")->count() > 0;
-  if (model_named && (!prompt.question.empty() || looks_like_file(front))) {
+  const bool no_question = words_.size() == 1 && !looks_like_question(front);
+  if (model_named && (!prompt.question.empty() || looks_like_file(front) || no_question)) {
     unexpected("model and question are given by flags");
   }
   if (words_.size() > 1 && !prompt.question.empty()) unexpected("the question is given by -p");
