@@ -15,14 +15,14 @@ using testing_support::CopyControl;
 using testing_support::FakeSideCopies;
 
 constexpr size_t kBlock = HostBlocks::kBlockBytes;
-constexpr size_t kPage = kBlock / 8;
+constexpr size_t kPinnedPage = kBlock / 8;
 
 class PinnedPagesTest : public ::testing::Test {
  protected:
   std::shared_ptr<CopyControl> control_ = std::make_shared<CopyControl>();
   std::shared_ptr<HostBlocks> blocks_ =
       std::make_shared<HostBlocks>(std::make_shared<FakeSideCopies>(control_), 3 * kBlock);
-  PinnedPages pages_{blocks_, kPage};
+  PinnedPages pages_{blocks_, kPinnedPage};
 };
 
 TEST_F(PinnedPagesTest, PagesThatAreAcquiredTogetherAreAdjacent) {
@@ -31,7 +31,7 @@ TEST_F(PinnedPagesTest, PagesThatAreAcquiredTogetherAreAdjacent) {
   EXPECT_EQ(blocks_->bytes_in_use(), 2 * kBlock);
   for (size_t i = 1; i < all.size(); ++i) {
     if (i == 8) continue;  // the next block
-    EXPECT_EQ(all[i], all[i - 1] + kPage) << i;
+    EXPECT_EQ(all[i], all[i - 1] + kPinnedPage) << i;
   }
   // Freed pages of a block that is mostly free are used again, in order.
   std::vector<std::byte*> freed(all.begin(), all.begin() + 6);
