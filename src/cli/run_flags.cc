@@ -1,5 +1,6 @@
 #include "cli/run_flags.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -108,7 +109,9 @@ void RunFlags::take_words() {
       app_->get_option("--model")->count() > 0 || app_->get_option("--hf-repo")->count() > 0;
   const bool no_question = words_.size() == 1 && !looks_like_question(front);
   if (model_named && (!prompt.question.empty() || looks_like_file(front) || no_question)) {
-    unexpected("model and question are given by flags");
+    unexpected(fmt::format("the model is given by {}{}",
+                           app_->get_option("--hf-repo")->count() > 0 ? "-hf" : "-m",
+                           prompt.question.empty() ? "" : ", the question by -p"));
   }
   if (words_.size() > 1 && !prompt.question.empty()) unexpected("the question is given by -p");
   if (!model_named && !names_model(front)) {
