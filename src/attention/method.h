@@ -90,8 +90,7 @@ class Method {
   using StoreCheck = std::function<void(const KvStore&, int64_t tokens)>;
   virtual StoreCheck archive(Archive& /*archive*/) { return {}; }
 
-  /// Returns the memory that the method needs in addition to the KV rows, for a context of `tokens`
-  /// and passes of `chunk` rows.
+  /// Returns the memory needed beside the KV rows for `tokens` tokens in passes of `chunk` rows.
   virtual ExtraMemory extra_memory(const KvLayout& /*layout*/, int64_t /*tokens*/,
                                    int /*chunk*/) const {
     return {};

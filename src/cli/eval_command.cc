@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -20,6 +19,7 @@
 #include "cli/interrupt.h"
 #include "cli/json_output.h"
 #include "cli/model_flags.h"
+#include "cli/own_command.h"
 #include "cli/profile_file.h"
 #include "cli/prompt_flags.h"
 #include "cli/session_flags.h"
@@ -28,7 +28,6 @@
 #include "ops/core/isa/isa.h"
 #include "report/text_formats.h"
 #include "report/unfounded.h"
-#include "text/shell_word.h"
 
 namespace longhaul {
 namespace {
@@ -112,13 +111,9 @@ void EvalFlags::add_to(CLI::App& app) {
 
 /// The command as typed, without the program's folder.
 std::string command_line() {
-  std::ifstream in("/proc/self/cmdline", std::ios::binary);
-  std::string text, word;
-  for (bool first = true; std::getline(in, word, '\0'); first = false) {
-    if (first) word = "longhaul";
-    text += (first ? "" : " ") + shell_word(word);
-  }
-  return text;
+  std::vector<std::string> words = own_command();
+  if (!words.empty()) words.front() = "longhaul";
+  return shell_words(words);
 }
 
 EvalSettings EvalFlags::settings() const {

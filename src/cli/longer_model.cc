@@ -1,5 +1,6 @@
 #include "cli/longer_model.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/error.h"
@@ -22,15 +23,17 @@ int64_t trained_length_of(const std::string& name) {
   }
 }
 
+/// The models at hand without the test model, the usual one first.
 std::vector<std::string> names_to_try() {
   std::vector<std::string> names;
+  const auto add = [&names](const std::string& name) {
+    if (name != "nano" && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
   try {
-    names.push_back(chat_model());
+    add(chat_model());
   } catch (const UserError&) {  // there is none
   }
-  for (const NamedModel& model : models_at_hand()) {
-    if (model.name != "nano") names.push_back(model.name);
-  }
+  for (const NamedModel& model : models_at_hand()) add(model.name);
   return names;
 }
 

@@ -16,6 +16,8 @@ void remember_command(std::span<const char* const> arguments) {
   remembered_words().assign(arguments.begin(), arguments.end());
 }
 
+const std::vector<std::string>& own_command() { return remembered_words(); }
+
 std::string command_with(const std::vector<std::string>& more) {
   std::vector<std::string> words = remembered_words();
   words.insert(words.end(), more.begin(), more.end());

@@ -10,6 +10,9 @@ namespace longhaul {
 /// Stores the command line. Call it once, at the beginning of main().
 void remember_command(std::span<const char* const> arguments);
 
+/// Returns the stored command line. Its first word is the program as it was called.
+const std::vector<std::string>& own_command();
+
 /// Returns the command line with `more` arguments at its end, quoted for a shell. The last value of
 /// a repeated flag counts.
 std::string command_with(const std::vector<std::string>& more);

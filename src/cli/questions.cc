@@ -267,7 +267,6 @@ void QuestionRun::print(OpenQuestion& open) {
     print_json_line(json);
   } else {
     std::printf("> %s\n%s\n\n", one_line(open.question->text).c_str(), reply.text.c_str());
-    std::fflush(stdout);
     if (sources) std::fputs((sources_text(*sources, documents_) + "\n").c_str(), stdout);
   }
   std::fflush(stdout);
@@ -331,16 +330,16 @@ int run_questions(const RunFlags& flags, const std::shared_ptr<const Engine>& en
                   const SessionOptions& options, const std::vector<QuestionLine>& questions,
                   const std::vector<Document>& documents) {
   Sequence base(engine, options);
-  if (flags.load.empty()) {
-    return QuestionRun(flags, engine, options, documents, std::move(base)).run(questions);
+  LoadedSession loaded;
+  if (!flags.load.empty()) {
+    if (!serves_any_question(base.method().prompt_choice())) {
+      user_error(
+          "--questions {}: does not go with --load and {}, which chooses by the question what it "
+          "keeps of the text; give the texts with -f alone",
+          flags.questions, options.attention.text());
+    }
+    loaded = load_session(flags.load, flags.prompt, base);
   }
-  if (!serves_any_question(base.method().prompt_choice())) {
-    user_error(
-        "--questions {}: does not go with --load and {}, which chooses by the question what it "
-        "keeps of the text; give the texts with -f alone",
-        flags.questions, options.attention.text());
-  }
-  const LoadedSession loaded = load_session(flags.load, flags.prompt, base);
   return QuestionRun(flags, engine, options, flags.asks_loaded() ? loaded.documents : documents,
                      std::move(base))
       .run(questions);

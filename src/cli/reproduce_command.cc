@@ -18,10 +18,10 @@
 #include "base/parse_number.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/own_command.h"
 #include "eval/data.h"
 #include "eval/score_text.h"
 #include "text/printable.h"
-#include "text/shell_word.h"
 
 namespace longhaul {
 namespace {
@@ -85,9 +85,7 @@ std::vector<LargeClaim> large_claims() {
 }
 
 std::string words_of(const std::vector<std::string>& command) {
-  std::string words = "longhaul";
-  for (const std::string& word : command) words += " " + shell_word(word);
-  return words;
+  return "longhaul " + shell_words(command);
 }
 
 /// Runs this program with the arguments, and returns its exit status.

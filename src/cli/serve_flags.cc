@@ -48,7 +48,7 @@ void ServeFlags::add_to(CLI::App& app) {
   add_number(
       app, "--token-interval", token_interval, 0, 10'000,
       "Milliseconds between two tokens of a reply while a prompt is read; default: 20 on a GPU, "
-      "and 20 to 100 on a CPU, where replies then take a tenth of the time")
+      "and 20 to 200 on a CPU, where replies then take about a tenth of the time")
       ->group(server);
   add_number(app, "--temp", temperature, 0.0f, 100.0f,
              "Temperature of requests that name none; 0: always the likeliest token")

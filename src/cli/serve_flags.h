@@ -28,8 +28,8 @@ struct ServeFlags {
   bool open = false, quiet = false, no_web = false, keep_billing_header = false;
   int parallel = 0;  ///< largest number of running requests; 0: 8 on a CPU, 64 on a GPU
   int queued = 64;
-  /// Pause between two decode steps in milliseconds. Negative: 20 on a GPU, and 20 to 100 on a CPU
-  /// (DecodePause).
+  /// Pause between two decode steps in milliseconds. Negative: 20 on a GPU, and on a CPU 20 to 200,
+  /// or as long as a step that takes more (DecodePause).
   int token_interval = -1;
   float temperature = 0;
   /// Largest size of the prefix cache in bytes. 0: the default of SchedulerOptions::cache_memory.

@@ -20,10 +20,6 @@ namespace {
 constexpr const char* kSaveWithQuestion =
     "save with the question (-p) that the file is to serve, or with --attention dense for any";
 
-PromptChoice choice_of(const Sequence& session) {
-  return session.options().attention.make(session.engine().model().shape)->prompt_choice();
-}
-
 /// Warns if the file holds only a part of its text.
 void warn_incomplete(const SessionAbout& about, const std::filesystem::path& file) {
   if (!about.incomplete()) return;
@@ -73,14 +69,14 @@ bool warn_other_text(const Sequence& session, std::span<const int32_t> prompt,
 }
 
 void warn_chosen_without_question(const Session& session, const std::filesystem::path& file) {
-  const PromptChoice choice = choice_of(session.sequence());
+  const PromptChoice choice = session.sequence().method().prompt_choice();
   if (choice != PromptChoice::kByLastRow && choice != PromptChoice::kAtEnd) return;
   warn("--save {}: {} chooses by the end of a text what it keeps, and there is no question: {}",
        file.string(), session.options().attention.text(), kSaveWithQuestion);
 }
 
 void warn_read_anew(const Sequence& session, const std::filesystem::path& file) {
-  const bool serves_any = serves_any_question(choice_of(session));
+  const bool serves_any = serves_any_question(session.method().prompt_choice());
   warn(
       "--load {}: {} cannot go back to where this prompt differs from the saved one, so all of it "
       "was prefilled again; {}",

@@ -74,16 +74,11 @@ RunFacts run_turn(Session& session, const std::vector<int32_t>& prompt, int64_t 
   if (!options.save.empty()) check_save_space(session, std::ssize(prompt), options.save);
   facts.reading = read_with_bar(session, prompt, instruction, options, interrupt);
   const auto whole = std::ssize(prompt);
-  if (!facts.reading.finished) {
-    // The time that went into a long prompt is not lost.
-    if (!options.save.empty() && !session.tokens().empty()) {
-      save_session(session, options.save, whole, options.about, !options.progress);
-    }
-    return facts;
-  }
-  if (!options.save.empty())
+  // A prefill that was stopped is saved too: the time that went into a long prompt is not lost.
+  if (!options.save.empty() && (facts.reading.finished || !session.tokens().empty())) {
     save_session(session, options.save, whole, options.about, !options.progress);
-  if (options.generate.max_tokens == 0) return facts;
+  }
+  if (!facts.reading.finished || options.generate.max_tokens == 0) return facts;
   std::function<void(std::string_view)> write;
   if (options.stream) write = write_text;
   facts.reply = generate(session, options.generate, write);

@@ -21,7 +21,8 @@ constexpr size_t kBatchBytes = SideCopies::kBlockBytes;
 
 /// The thread of the copies shares it, and may hold it a little longer than the SequenceCopy.
 struct SequenceCopy::State : CopySource {
-  // Functions for copies to the host; the thread of the copies calls them.
+  // Functions for copies to the host; the thread of the copies calls them. advance() calls next()
+  // for copies to the device.
   CopyBatch next() override {
     if (cancelled) return {};
     if (next_array < arrays.size()) return arrays[next_array++];
@@ -31,6 +32,9 @@ struct SequenceCopy::State : CopySource {
     return batch;
   }
   void finished(const std::string& what) override { end_one(what); }
+
+  /// Returns whether next() has copies to offer.
+  bool left() const { return next_array < arrays.size() || store->pages_left() > 0; }
 
   void end_one(const std::string& what) {
     const std::lock_guard lock(mutex);
@@ -99,7 +103,7 @@ SequenceCopy::SequenceCopy(std::shared_ptr<HostMemory> memory, const Sequence& f
   to.recurrent = source.recurrent.elsewhere(own.queue, with_twins ? &here->recurrent : nullptr,
                                             with_twins ? &there->recurrent : nullptr,
                                             [&](const void* a, void* b, size_t bytes) {
-                                              arrays.push_back({a, const_cast<void*>(b), bytes});
+                                              arrays.push_back({a, b, bytes});
                                             });
   const KvLayout& layout = to.store().layout();
   s.store.emplace(
@@ -128,20 +132,19 @@ void SequenceCopy::advance(double seconds) {
   State& s = *state_;
   if (s.to_host || !error().empty()) return;
   const Stopwatch watch;
-  while (s.next_array < s.arrays.size() || s.store->pages_left() > 0) {
-    CopyBatch batch;
-    if (s.next_array < s.arrays.size()) {
-      batch = s.arrays[s.next_array++];
-    } else {
-      batch.pinned = s.pinned;
-      s.store->next(kBatchBytes, batch.pieces);
-    }
+  while (s.left()) {
+    CopyBatch batch = s.next();
     {
       const std::lock_guard lock(s.mutex);
       ++s.pending;
     }
-    s.memory->copies().upload(std::move(batch),
-                              [state = state_](const std::string& what) { state->end_one(what); });
+    try {
+      s.memory->copies().upload(
+          std::move(batch), [state = state_](const std::string& what) { state->end_one(what); });
+    } catch (const std::exception& error) {
+      s.end_one(error.what());  // the destructor waits for batches that have begun
+      throw;
+    }
     if (watch.seconds() >= seconds) return;
   }
 }
@@ -150,8 +153,7 @@ bool SequenceCopy::done() const {
   const State& s = *state_;
   const std::lock_guard lock(s.mutex);
   if (s.pending > 0) return false;
-  return s.to_host || !s.error.empty() ||
-         (s.next_array == s.arrays.size() && s.store->pages_left() == 0);
+  return s.to_host || !s.error.empty() || !s.left();
 }
 
 std::string SequenceCopy::error() const {

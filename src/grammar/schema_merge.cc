@@ -47,8 +47,7 @@ void merge_members(Schema& out, const Schema& b) {
   Schema members = Schema::object();
   const auto beside = [](const Schema& value, const Schema& other) -> Schema {
     if (!other.contains("additionalProperties")) return value;
-    const Schema& further = other["additionalProperties"];
-    return further == true ? value : both_of(value, further);
+    return both_of(value, other["additionalProperties"]);
   };
   if (!members_a.is_object() || !members_b.is_object()) user_error("properties is not an object");
   for (const auto& [name, value] : members_a.items()) {

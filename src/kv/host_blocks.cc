@@ -1,6 +1,6 @@
 #include "kv/host_blocks.h"
 
-#include <new>
+#include <exception>
 #include <utility>
 
 #include "base/assert.h"
@@ -19,8 +19,8 @@ std::byte* HostBlocks::take() {
   {
     const std::lock_guard lock(mutex_);
     if (!fits(used_ + 1)) return nullptr;
+    ready_.reserve(used_ + 1 + ready_.size());  // give_back() does not throw
     ++used_;
-    ready_.reserve(used_ + ready_.size());  // give_back() does not throw
     if (!ready_.empty()) {
       std::byte* const block = ready_.back();
       ready_.pop_back();
@@ -50,21 +50,25 @@ bool HostBlocks::prepare() {
     if (!fits(made) && !ready_.empty()) {  // other memory has grown
       block = ready_.back();
       ready_.pop_back();
-      copies_->release_block(block);
-      return true;
+    } else if (full_ || made * kBlockBytes >= expected_ || !fits(made + 1)) {
+      return false;
     }
-    if (full_ || made * kBlockBytes >= expected_ || !fits(made + 1)) return false;
+  }
+  if (block != nullptr) {  // other threads need not wait for the release
+    copies_->release_block(block);
+    return true;
   }
   try {
     block = copies_->allocate_block();
-  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(mutex_);
+    ready_.reserve(used_ + ready_.size() + 1);
+    ready_.push_back(block);
+    return true;
+  } catch (const std::exception&) {
+    if (block != nullptr) copies_->release_block(block);
     full_ = true;  // take() tries again when a block is needed
     return false;
   }
-  const std::lock_guard lock(mutex_);
-  ready_.reserve(used_ + ready_.size() + 1);
-  ready_.push_back(block);
-  return true;
 }
 
 size_t HostBlocks::bytes_in_use() const {

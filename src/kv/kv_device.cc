@@ -21,15 +21,13 @@ namespace {
 class FreshPages {
  public:
   explicit FreshPages(PageMemory& memory) : memory_(memory) {}
-  ~FreshPages() {
-    for (std::byte* page : pages_) memory_.release(page);
-  }
+  ~FreshPages() { memory_.release_all(pages_); }
   FreshPages(const FreshPages&) = delete;
   FreshPages& operator=(const FreshPages&) = delete;
 
   void acquire(int64_t count) {
     pages_.reserve(pages_.size() + static_cast<size_t>(count));
-    for (int64_t i = 0; i < count; ++i) pages_.push_back(memory_.acquire());
+    memory_.acquire_all(count, pages_);
   }
   std::span<std::byte* const> all() const { return pages_; }
   std::vector<std::byte*> take() { return std::exchange(pages_, {}); }

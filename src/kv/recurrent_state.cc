@@ -115,7 +115,7 @@ RecurrentState RecurrentState::elsewhere(const Queue& queue, const RecurrentStat
     return to;
   };
   same.tokens_ = tokens_;
-  same.now_ = copied(now_);
+  add(now_.view().address(), same.now_.view().address(), now_.bytes());
   for (size_t i = 0; i < stored_.size(); ++i) {
     const bool twin = twin_here != nullptr && twin_there != nullptr &&
                       i < twin_here->stored_.size() && i < twin_there->stored_.size() &&

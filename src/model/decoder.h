@@ -136,14 +136,10 @@ class Decoder {
   /// Writes out [rows, vocab] in host memory. If several devices share the model, only rank 0
   /// writes valid logits.
   void logits(const float* hidden, int64_t rows, float* out);
-  /// Writes the requested logits of each row. It cannot be used if several devices share the model.
-  void logits(const float* hidden, std::span<const WantedLogits> rows) {
-    begin_logits(hidden, rows, chosen_);
-    end_logits(rows, chosen_);
-  }
-  /// The two halves of logits(). begin_logits() does not wait for a device unless all logits of a
-  /// row are requested. Other passes may be computed between the two. end_logits() writes the
-  /// requested highest logits.
+  /// Writes the requested logits of each row in two halves. begin_logits() does not wait for a
+  /// device unless all logits of a row are requested. Other passes may be computed between the two.
+  /// end_logits() writes the requested highest logits. They cannot be used if several devices share
+  /// the model.
   void begin_logits(const float* hidden, std::span<const WantedLogits> rows, ChosenLogits& chosen);
   void end_logits(std::span<const WantedLogits> rows, const ChosenLogits& chosen);
 
@@ -161,7 +157,6 @@ class Decoder {
   struct HostState;
   struct DeviceState;
   std::unique_ptr<State> state_;
-  ChosenLogits chosen_;  ///< scratch memory of logits()
 };
 
 }  // namespace longhaul

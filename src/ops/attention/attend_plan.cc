@@ -498,6 +498,7 @@ void AttendPlan::make(std::span<const AttendJob> jobs, const AttendMachine& mach
   index_.settle();
   same_division_ = divides_as_before();
   if (same_division_) return;
+  can_repeat_ = false;  // also if one of these throws
   group_tasks(jobs);
   divide(call.head_dim);
   can_repeat_ = counts_.empty();

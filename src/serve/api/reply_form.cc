@@ -47,27 +47,6 @@ Constraint form_of_schema(const ServedModel& model, const std::string& name, con
   return form_of_text(model, name, text, GrammarKind::kJsonSchema);
 }
 
-std::optional<Constraint> format_form(const ServedModel& model, const Json& format,
-                                      const std::string& name) {
-  if (!format.is_object() || !format.contains("type") || !format["type"].is_string()) {
-    refuse_field(name, "is no object with a type");
-  }
-  const std::string type = format["type"];
-  if (type == "text") return {};
-  if (type == "json_object") {
-    const bool described = format.contains("schema") && !format["schema"].is_null();
-    if (!described) return form_of_schema(model, name, {{"type", "object"}});
-    if (!format["schema"].is_object()) refuse_field(name + ".schema", "is no object");
-    return form_of_schema(model, name, format["schema"]);  // llama-server's form
-  }
-  if (type != "json_schema") refuse_field(name, "the type {} is unknown", printable(type));
-  const Json outer = format.contains("json_schema") ? format["json_schema"] : format;
-  if (!outer.is_object() || !outer.contains("schema")) {
-    refuse_field(name + ".json_schema", "has no schema");
-  }
-  return form_of_schema(model, name + ".json_schema.schema", outer["schema"]);
-}
-
 /// vLLM's {"regex": ...}, {"choice": [...]}, {"json": {...}} or {"grammar": ...}.
 std::optional<Constraint> structured_outputs(const ServedModel& model, const Json& form) {
   const std::string name = "structured_outputs";
@@ -115,10 +94,25 @@ std::shared_ptr<const grammar::TokenTrie> vocabulary_of(const ServedModel& model
   return trie;
 }
 
-std::optional<grammar::Constraint> constraint_of_format(const ServedModel& model,
-                                                        const Json& format,
-                                                        const std::string& name) {
-  return format_form(model, format, name);
+std::optional<Constraint> constraint_of_format(const ServedModel& model, const Json& format,
+                                               const std::string& name) {
+  if (!format.is_object() || !format.contains("type") || !format["type"].is_string()) {
+    refuse_field(name, "is no object with a type");
+  }
+  const std::string type = format["type"];
+  if (type == "text") return {};
+  if (type == "json_object") {
+    const bool described = format.contains("schema") && !format["schema"].is_null();
+    if (!described) return form_of_schema(model, name, {{"type", "object"}});
+    if (!format["schema"].is_object()) refuse_field(name + ".schema", "is no object");
+    return form_of_schema(model, name, format["schema"]);  // llama-server's form
+  }
+  if (type != "json_schema") refuse_field(name, "the type {} is unknown", printable(type));
+  const Json outer = format.contains("json_schema") ? format["json_schema"] : format;
+  if (!outer.is_object() || !outer.contains("schema")) {
+    refuse_field(name + ".json_schema", "has no schema");
+  }
+  return form_of_schema(model, name + ".json_schema.schema", outer["schema"]);
 }
 
 std::optional<grammar::Constraint> read_reply_form(const ServedModel& model,
@@ -132,7 +126,7 @@ std::optional<grammar::Constraint> read_reply_form(const ServedModel& model,
     of = name;
   };
   if (const Json* value = fields.find("response_format")) {
-    take("response_format", format_form(model, *value, "response_format"));
+    take("response_format", constraint_of_format(model, *value, "response_format"));
   }
   if (const Json* value = fields.find("json_schema")) {
     const bool none = value->is_string() && value->get<std::string>().empty();

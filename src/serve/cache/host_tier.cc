@@ -24,9 +24,8 @@ const Snapshot* twin_of(const Snapshot& snapshot) {
 /// The nearest snapshot above that satisfies `wanted`, if it may share most pages with this one.
 template <class Wanted>
 Snapshot* above_that(const Snapshot& snapshot, Wanted&& wanted) {
-  for (const TreeNode* node = snapshot.node->parent; node != nullptr; node = node->parent) {
-    Snapshot* const above = node->snapshot.get();
-    if (above == nullptr) continue;
+  for (Snapshot* above = SnapshotTree::above(*snapshot.node); above != nullptr;
+       above = SnapshotTree::above(*above->node)) {
     const auto most = static_cast<double>(snapshot.tokens().size());
     if (static_cast<double>(above->tokens().size()) < kLargestShare * most) return nullptr;
     if (wanted(*above)) return above;

@@ -91,7 +91,7 @@ std::vector<Snapshot*> SnapshotTree::below(const TreeNode& node, size_t most) {
   return found;
 }
 
-const Snapshot* SnapshotTree::above(const TreeNode& node) {
+Snapshot* SnapshotTree::above(const TreeNode& node) {
   for (const TreeNode* up = node.parent; up != nullptr; up = up->parent) {
     if (up->snapshot != nullptr) return up->snapshot.get();
   }

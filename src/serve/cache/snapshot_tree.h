@@ -48,7 +48,7 @@ class SnapshotTree {
   /// node come first.
   static std::vector<Snapshot*> below(const TreeNode& node, size_t most);
   /// Returns the nearest snapshot on the way from a node to the root, or null.
-  static const Snapshot* above(const TreeNode& node);
+  static Snapshot* above(const TreeNode& node);
 
  private:
   TreeNode root_;

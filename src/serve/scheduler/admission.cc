@@ -196,6 +196,7 @@ void Scheduler::admit() {
     if (job->awaited != nullptr) {
       if (job->awaited->loading) continue;
       job->memory_only = job->awaited->sequence == nullptr;  // it could not be brought back
+      if (job->memory_only) job->reused_from = "memory";
     }
     if (looked_up++ >= kMostLookUps) break;
     look_up(*job);
