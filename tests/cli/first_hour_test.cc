@@ -34,6 +34,7 @@ class FirstHour : public ::testing::Test {
 TEST_F(FirstHour, PlainRunDoesNotAnswerWithTheTestModel) {
   EXPECT_TRUE(refused(program_.run({"run", "-p", "What is a tide?"}),
                       {"no model that answers", "longhaul pull smollm2-32k", "-m nano"}));
+  EXPECT_TRUE(refused(program_.run({"serve"}), {"no model that answers", "-m nano"}));
   EXPECT_EQ(program_.run({"run", "-m", "nano", "-p", "What is a tide?", "-n", "1"}).status, 0);
   EXPECT_EQ(program_.run({"tokenize", "tide"}).status, 0) << "other commands take nano";
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,6 +111,21 @@ TEST_F(Hub, PullsCheckedAndByName) {
   EXPECT_EQ(words.status, 0) << words.err;
   EXPECT_TRUE(has(program_.run({"run", "-hf", "some/model", "a", "--raw"}).err, {"by -hf"}));
   EXPECT_EQ(program_.run({"inspect", "hf:some/model", "--brief"}).status, 0);
+}
+
+TEST_F(Hub, ModelsForAllUsersCanBeReadByThem) {
+  const fs::path system = program_.folder().path() / "shared" / "models";
+  program_.set_environment("LONGHAUL_SYSTEM_MODELS", system.string());
+  const mode_t before = umask(077);
+  const Outcome o = program_.run({"pull", "hf:some/model", "--system"});
+  umask(before);
+  ASSERT_EQ(o.status, 0) << o.err;
+  using fs::perms;
+  for (const fs::path& folder : {system.parent_path(), system}) {
+    EXPECT_EQ(fs::status(folder).permissions() & perms::others_exec, perms::others_exec) << folder;
+  }
+  const perms file = fs::status(system / "tiny-Q8_0.gguf").permissions();
+  EXPECT_EQ(file & perms::others_read, perms::others_read);
 }
 
 TEST_F(Hub, ACommandFetchesWhatItNeeds) {
